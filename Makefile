@@ -55,7 +55,7 @@ credibility: ## does a better machine ever make a program slower? every machine,
 	@build/release/bin/credibility --all --jobs $(JOBS)
 
 asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/setup build test
+	@tools/setup build test asan
 	@$(call configured,asan-ubsan,KERNBENCH_BUILD_TESTS)
 	@cmake --build --preset asan-ubsan -j $(JOBS)
 	@ctest --preset asan-ubsan -j $(JOBS)

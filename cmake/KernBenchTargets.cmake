@@ -24,22 +24,31 @@ target_compile_features(kernbench_options INTERFACE cxx_std_20)
 set(kernbench_compile_options
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -ffp-contract=off -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # It collects its garbage from 512 MB on: an eighth of the time to compile, for a quarter more memory.
+  list(APPEND kernbench_compile_options --param ggc-min-heapsize=524288)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # The stable_sort of libstdc++ 12 uses what C++17 has deprecated.
   list(APPEND kernbench_compile_options -Wno-deprecated-declarations)
 endif()
 if(KERNBENCH_SANITIZE)
-  list(APPEND kernbench_compile_options
-    -fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # Options of the folder come before those of a target, so a target may take some checks back.
+  add_compile_options(-fsanitize=${KERNBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${KERNBENCH_SANITIZE}>)
+  if(KERNBENCH_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # Else frames lie on stacks that do not go with fibers: what refers to those of a fiber that waits crashes, and tests
+    # take up to seventy times as long. gcc does not do so unless asked.
+    add_compile_options(-fsanitize-address-use-after-return=never)
+  endif()
   # At fixed addresses a program of 100 MB starts in 40 ms instead of 60.
-  if(KERNBENCH_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND kernbench_compile_options -fno-pie)
+  if(KERNBENCH_SANITIZE MATCHES address AND NOT KERNBENCH_BUILD_FUZZERS)
+    add_compile_options(-fno-pie)
     target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-no-pie>)
-    find_program(KERNBENCH_GOLD ld.gold)
-    if(KERNBENCH_GOLD)  # links them in half of the time
-      target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:-fuse-ld=gold>)
-    endif()
+  endif()
+  find_program(KERNBENCH_LLD ld.lld-19)
+  if(KERNBENCH_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # links them in half of the time
+    target_link_options(kernbench_options INTERFACE $<BUILD_INTERFACE:--ld-path=${KERNBENCH_LLD}>)
   endif()
 endif()
 if(KERNBENCH_BUILD_FUZZERS)

@@ -8,19 +8,9 @@
 #include <exception>
 #include <string_view>
 
+#include "base/sanitizers.h"
 #include "cli/exit_code.h"
 #include "sim/fiber.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define KERNBENCH_OWN_CRASHES 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KERNBENCH_OWN_CRASHES 0
-#endif
-#endif
-#ifndef KERNBENCH_OWN_CRASHES
-#define KERNBENCH_OWN_CRASHES 1
-#endif
 
 namespace kernbench::cli {
 namespace {
@@ -95,7 +85,7 @@ std::string_view meaning_of(int signal) {
 
 void handle_crashes() {
   std::set_terminate(on_terminate);
-#if KERNBENCH_OWN_CRASHES
+#if !KERNBENCH_ADDRESS_SANITIZER
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     struct sigaction action{};
     action.sa_sigaction = on_fatal_signal;

@@ -27,13 +27,13 @@ void prepare(Context& context, void* bottom, std::size_t size, std::size_t offse
   context.stack_bottom = bottom;
   context.stack_size = size;
   context.fake_stack = nullptr;
-#ifdef KERNBENCH_THREAD_SANITIZER
+#if KERNBENCH_THREAD_SANITIZER
   context.sanitizer_fiber = __tsan_create_fiber(0);
 #endif
 }
 
 void adopt_thread([[maybe_unused]] Context& context) {
-#ifdef KERNBENCH_THREAD_SANITIZER
+#if KERNBENCH_THREAD_SANITIZER
   context.sanitizer_fiber = __tsan_get_current_fiber();
 #endif
 }
@@ -47,7 +47,7 @@ void leave(Context& from, Context& to, ExceptionState* thread_state) {
 }
 
 void release([[maybe_unused]] Context& context) {
-#ifdef KERNBENCH_THREAD_SANITIZER
+#if KERNBENCH_THREAD_SANITIZER
   __tsan_destroy_fiber(context.sanitizer_fiber);
   context.sanitizer_fiber = nullptr;
 #endif

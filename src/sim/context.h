@@ -6,25 +6,12 @@
 #include <cstdint>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define KERNBENCH_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KERNBENCH_ADDRESS_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define KERNBENCH_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define KERNBENCH_THREAD_SANITIZER 1
-#endif
-#endif
+#include "base/sanitizers.h"
 
-#ifdef KERNBENCH_ADDRESS_SANITIZER
+#if KERNBENCH_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef KERNBENCH_THREAD_SANITIZER
+#if KERNBENCH_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -64,10 +51,10 @@ void adopt_thread(Context& context);
 /// Tells the sanitizers that the stack is about to change. `keep` is where they store what belongs to the stack that is
 /// left, or nullptr when it is left for ever.
 inline void announce_switch([[maybe_unused]] void** keep, [[maybe_unused]] const Context& to) {
-#ifdef KERNBENCH_ADDRESS_SANITIZER
+#if KERNBENCH_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(keep, to.stack_bottom, to.stack_size);
 #endif
-#ifdef KERNBENCH_THREAD_SANITIZER
+#if KERNBENCH_THREAD_SANITIZER
   __tsan_switch_to_fiber(to.sanitizer_fiber, 0);
 #endif
 }
@@ -76,7 +63,7 @@ inline void announce_switch([[maybe_unused]] void** keep, [[maybe_unused]] const
 inline Context& confirm_switch([[maybe_unused]] void* kept, boost::context::detail::transfer_t transfer) {
   auto& from = *static_cast<Context*>(transfer.data);
   from.resume_point = transfer.fctx;
-#ifdef KERNBENCH_ADDRESS_SANITIZER
+#if KERNBENCH_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(kept, &from.stack_bottom, &from.stack_size);
 #endif
   return from;

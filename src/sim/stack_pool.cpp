@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/sanitizers.h"
 #include "base/text.h"
 #include "kernbench/error.h"
 
@@ -16,12 +17,8 @@
 #define VALGRIND_STACK_REGISTER(begin, end) 0
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if KERNBENCH_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#endif
 #endif
 #ifndef ASAN_UNPOISON_MEMORY_REGION
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(0)

@@ -21,8 +21,8 @@ class HostCall {
   HostCall& operator=(const HostCall&) = delete;
 
  private:
-  sim::Fiber* fiber_ = nullptr;  // null: within another call, or outside of a simulation
-  int exceptions_ = 0;           // in flight when it began
+  [[maybe_unused]] sim::Fiber* fiber_ = nullptr;  // null: within another call, or outside of a simulation
+  [[maybe_unused]] int exceptions_ = 0;           // in flight when it began
   Time start_;
 };
 

@@ -388,7 +388,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   };
   expect("throws", "std::runtime_error: out of luck");
   expect("throws_int", "not a std::exception");
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these report crashes themselves
+#if !KERNBENCH_ADDRESS_SANITIZER && !KERNBENCH_THREAD_SANITIZER  // these report crashes themselves
   expect("null",
          "crashed (segmentation fault) at address 0x0000000000000000\n  on fiber main\n  while running " + source);
   expect("aborts", "aborted");
@@ -441,7 +441,7 @@ TEST_F(BenchFileTest, HoweverARankFailsTheMessageSaysSo) {
           "deep, which is the limit: does each rank spawn others without an end?\n  at user.cpp:16 "});
   expect("swallows",
          {"std::runtime_error at 0 ps: the cause\n", "Unwound because of it: rank 0 (waits for init_process"});
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !KERNBENCH_ADDRESS_SANITIZER && !KERNBENCH_THREAD_SANITIZER
   expect("deep_rank",
          {"StackOverflowError at 0 ps: fiber 'rank 0' overflowed its stack of 1 MiB", "--stack-size 8MiB"});
   EXPECT_EQ(run({source, "--bench", "deep_rank", "-q", "--stack-size", "8MiB"}).code, 0) << "as the message says";

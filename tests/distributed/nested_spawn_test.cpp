@@ -132,7 +132,7 @@ TEST(Spawning, WithinAnotherThatFailsAtTheSameInstantEndsWithIt) {
   EXPECT_THAT(result.error->message, HasSubstr("ValueError at 0 ps: outer"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !KERNBENCH_ADDRESS_SANITIZER && !KERNBENCH_THREAD_SANITIZER
 TEST(Spawning, WithoutMemoryForAllStacksIsAnErrorOfThoseRanks) {
   auto options = devices(1);
   options.stack_size = Bytes(std::int64_t{1} << 30);

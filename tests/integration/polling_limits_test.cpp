@@ -91,9 +91,9 @@ TEST(PollingLimits, AsManyTriesAsTheLimitAllowsAreNoLivelockAndOneMoreIsNamedWit
     SCOPED_TRACE(name);
     SimulateOptions options = tiny({"system.sips.count=2"});
     options.max_polls = 3'000;
-    const RunResult fine = try_simulate(options, [&, poll = poll] { poll(2'900); });
+    const RunResult fine = try_simulate(options, [&, repeat = poll] { repeat(2'900); });
     EXPECT_EQ(fine.error ? fine.error->message : "", "");
-    const RunResult livelock = try_simulate(options, [&, poll = poll] { poll(10'000); });
+    const RunResult livelock = try_simulate(options, [&, repeat = poll] { repeat(10'000); });
     ASSERT_TRUE(livelock.error);
     EXPECT_EQ(livelock.error->type, "LivelockError");
     EXPECT_THAT(livelock.error->message, HasSubstr("after 3001 polls in vain (of one fiber)"));
@@ -106,7 +106,7 @@ TEST(PollingLimits, AMillionTriesAreNone) {
   if (kSanitized) GTEST_SKIP() << "millions of polls";
   for (const auto& [name, poll] : ways()) {
     SCOPED_TRACE(name);
-    const RunResult result = try_simulate(tiny({"system.sips.count=2"}), [poll = poll] { poll(1'000'000); });
+    const RunResult result = try_simulate(tiny({"system.sips.count=2"}), [repeat = poll] { repeat(1'000'000); });
     EXPECT_EQ(result.error ? result.error->message : "", "");
   }
 }

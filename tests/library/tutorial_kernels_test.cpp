@@ -175,7 +175,7 @@ struct Tutorial {
 std::vector<Tutorial> tutorials() {
   using Options = torch::LaunchOptions;
   using Tensors = std::vector<Tensor>;
-  constexpr std::int64_t kPes = 128;
+  constexpr std::int64_t kAllPes = 128;
   return {{"vector add",
            fmt::format("{}", kElements),
            {tl::cdiv(kElements, kAddBlock)},
@@ -187,7 +187,7 @@ std::vector<Tutorial> tutorials() {
            DType::f32},
           {"fused softmax",
            fmt::format("{} x {}", kRows, kColumns),
-           {kPes},
+           {kAllPes},
            [](const Options& options, const Tensors& t, bool grid) {
              torch::launch(options, "softmax", grid ? softmax_grid : softmax_local, t[0], t[1]);
            },

@@ -203,9 +203,10 @@ TEST(Executor, AWorkerIsWokenForSeveralTasksAndForALargeOne) {
 }
 
 TEST(Executor, WorkersShareTheWork) {
-  Executor executor(3, true);
-  // Each task waits for the other two: it ends only when three threads run at once.
+  // Each task waits for the other two: it ends only when three threads run at once. The last one may still look when
+  // the first one is through.
   std::atomic<int> arrived = 0;
+  Executor executor(3, true);
   std::vector<TaskHandle> tasks;
   for (int i = 0; i < 3; ++i) {
     tasks.push_back(executor.submit({}, {}, [&] {

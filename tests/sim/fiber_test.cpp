@@ -255,7 +255,7 @@ TEST(FiberTest, StacksAreUsedAgain) {
     });
     scheduler.run();
   }
-#if !defined(__SANITIZE_ADDRESS__)
+#if !KERNBENCH_ADDRESS_SANITIZER
   EXPECT_EQ(places[0], places[1]);
   EXPECT_EQ(places[1], places[2]);
 #endif

@@ -190,8 +190,8 @@ TEST(TileToMx, HasTheBitsThatTheHostMakes) {
         const auto scales = torch::empty({5, 8, 3}, one_pe(DType::u8));
         torch::launch(
             "narrow",
-            [format = format](tl::In in, tl::Tensor out, tl::Tensor out_scales) {
-              const auto [codes, powers] = tl::to_mx(tl::load(in, {0, 0, 0}, in.shape()), format);
+            [to = format](tl::In in, tl::Tensor out, tl::Tensor out_scales) {
+              const auto [codes, powers] = tl::to_mx(tl::load(in, {0, 0, 0}, in.shape()), to);
               tl::store(out, {0, 0, 0}, codes);
               tl::store(out_scales, {0, 0, 0}, powers);
             },

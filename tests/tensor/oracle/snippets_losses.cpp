@@ -307,7 +307,7 @@ std::vector<Snippet> loss_snippets() {
        [](std::ostream& out) {
          const torch::NoGradGuard no_grad;
          const auto log_shares = torch::log_softmax(scores(), 1);
-         torch::nn::MSELoss mse(torch::nn::MSELossOptions(torch::kSum));
+         torch::nn::MSELoss mse{torch::nn::MSELossOptions(torch::kSum)};
          torch::nn::L1Loss l1;
          torch::nn::SmoothL1Loss smooth(torch::nn::SmoothL1LossOptions().beta(0.5));
          torch::nn::HuberLoss huber(torch::nn::HuberLossOptions().delta(0.5).reduction(torch::kNone));
