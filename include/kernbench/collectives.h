@@ -94,6 +94,7 @@ struct Step {
   bool through_memory = false;  // what is sent has been stored in the step before, and is loaded
   bool loaded = false;          // what is sent is loaded when the step before is through
   bool in_turn = false;         // PEs begin with different ranks: what meets on a link goes different ways in turn
+  double fresh = 1;             // of the messages those that pass on what the step before brings: others can go with it
 };
 
 /// Elements of a tensor that the calling PE takes care of, in a row, and in tiles of one slot each.

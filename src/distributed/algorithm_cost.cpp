@@ -46,6 +46,10 @@ double use_of_lanes(double lanes, double outputs) {
   return (1 + each - std::sqrt((1 + each) * (1 + each) - 4 * (1 - chance) * each)) / (2 * (1 - chance));
 }
 
+/// How full the lines are of ranks that pass on what comes in two ways: as full as their traffic, which is half of the
+/// way that they share with the root, whose line is full.
+constexpr double kLineOfAChain = 0.5;
+
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
 
@@ -55,6 +59,7 @@ constexpr std::int64_t kEnd = -1;
 /// What messages do on one link.
 struct Load {
   double weight = 0;                    // of the messages
+  std::map<int, double> ways = {};      // of those of each way
   std::map<std::int64_t, double> next;  // by the links that they take from there, or kEnd
   std::map<std::int64_t, double> from;  // by the links that they have taken before; not: those that begin
 };
@@ -86,12 +91,13 @@ class StepCost {
         lanes_(lanes_of(network.topology())),
         between_sips_(!rank_per_pe),
         in_turn_(step.in_turn),
+        chain_(step.latencies > 1),
         ranks_(endpoints.size()) {
     for (const CostStep::Message& message : step.messages) {
       const auto from = static_cast<std::size_t>(message.from), to = static_cast<std::size_t>(message.to);
       ranks_[from].sent += message.weight;
       ranks_[to].received += message.weight;
-      latencies_[message.way].push_back({from, to, add(endpoints[from], endpoints[to], message.weight)});
+      latencies_[message.way].push_back({from, to, add(endpoints[from], endpoints[to], message.weight, message.way)});
       if (first_link_) ranks_[from].links[message.way].insert(*first_link_);
     }
     for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
@@ -128,12 +134,20 @@ class StepCost {
   double ns_per_byte() const {
     double most = 0;
     for (const auto& [link, load] : loads_) {
-      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
       const double use = in_turn_ ? 1 : 1 - (1 - use_of_line(load.next.size())) * competition(link, load);
-      most = std::max(most, load.weight / (use * rate));
+      most = std::max(most, load.weight / (use * rate_of(link)));
     }
     for (const Traffic& rank : ranks_) most = std::max(most, ns_per_byte_from_lanes(rank));
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
+    return most;
+  }
+  /// The same while a message passes: of a chain, whose messages of another way are elsewhere then.
+  double own_ns_per_byte() const {
+    if (!goes_ways_of_a_chain()) return ns_per_byte();
+    double most = 0;
+    for (const auto& [link, load] : loads_) {
+      for (const auto& [way, weight] : load.ways) most = std::max(most, weight / rate_of(link));
+    }
     return most;
   }
 
@@ -149,8 +163,14 @@ class StepCost {
     double ns;
   };
 
+  double rate_of(std::int64_t link) const {
+    return static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+  }
+  /// Each rank passes on what comes, and the ways meet on their links.
+  bool goes_ways_of_a_chain() const { return chain_ && latencies_.size() > 1; }
+
   /// Yields its latency.
-  double add(PeCoordinate from, PeCoordinate to, double weight) {
+  double add(PeCoordinate from, PeCoordinate to, double weight, int way) {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
     std::int64_t before = kEnd;
     first_link_.reset();
@@ -160,6 +180,7 @@ class StepCost {
       if (!first_link_) first_link_ = link;
       Load& load = loads_[link];
       load.weight += weight;
+      load.ways[way] += weight;
       if (before != kEnd) {
         load.from[before] += weight;
         loads_[before].next[link] += weight;
@@ -177,7 +198,7 @@ class StepCost {
     double sum = 0;
     for (const auto& [next, weight] : load.next)
       sum += weight * (next == kEnd ? 1 : std::min(1.0, brought_by_others(next, link) / all));
-    return sum / load.weight;
+    return (goes_ways_of_a_chain() ? kLineOfAChain : 1) * sum / load.weight;
   }
   /// What comes to a link from elsewhere than one link: all of what begins there, which waits in lines that are full,
   /// and of what comes from a link as much as that one is full.
@@ -198,8 +219,7 @@ class StepCost {
     for (const std::int64_t link : links) {
       const Load& load = loads_.at(link);
       if (!load.from.empty() || load.next.size() > 1 || !load.next.contains(kEnd)) continue;
-      const double rate = static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
-      most = std::max(most, load.weight / (use * rate));
+      most = std::max(most, load.weight / (use * rate_of(link)));
     }
     return most;
   }
@@ -215,7 +235,7 @@ class StepCost {
 
   const Network& network_;
   double way_, lanes_;
-  bool between_sips_, in_turn_;
+  bool between_sips_, in_turn_, chain_;
   std::optional<std::int64_t> first_link_;         // of the message that was added last
   std::map<int, std::vector<Latency>> latencies_;  // by way
   std::vector<Traffic> ranks_;
@@ -303,9 +323,9 @@ double across_sip_ns(const Network& network) {
 
 /// The PEs of the blocks that a step moves at one time, of a block for each rank.
 void take_part(AlgorithmCost::Step& step, double ranks, const topology::Topology& machine) {
-  const double blocks = std::max(1.0, step.share * ranks), all = machine.pes_per_sip();
-  step.part = std::clamp(blocks / ranks, 1 / all, 1.0);
-  step.lanes = std::min(lanes_of(machine), blocks * lanes_of_first(all / ranks, machine));
+  const double blocks = step.share * ranks, all = machine.pes_per_sip();
+  step.part = std::clamp(std::max(1.0, blocks) / ranks, 1 / all, 1.0);
+  step.lanes = std::min(lanes_of(machine), std::max(1.0, step.fresh * blocks) * lanes_of_first(all / ranks, machine));
 }
 
 double way_of(const GroupDescription& group, const Network& network) {
@@ -352,10 +372,12 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     }
     const double share = step.share * static_cast<double>(bytes);
     const double message = std::min(share / (lanes * pes_of_lane * step.part), slot);
-    const double own = message * (step.lanes > 0 ? step.lanes : lanes) * step.ns_per_byte;
+    const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
+    const double own = message * (step.lanes > 0 ? step.lanes : lanes) * per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     for (std::int64_t time = 0; time < step.times; ++time) {
-      const double service = share * step.ns_per_byte * step.slowed(time);
+      const double all = share * step.ns_per_byte * step.slowed(time), service = step.fresh * all;
+      idle += all - service;
       if (begun) through += step.memory_ns;
       first += through;
       last = std::max(begun ? last + through : 0, std::max(first, idle) + service - own);
@@ -403,6 +425,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       const double latency = (*std::ranges::max_element(ready) - begun) / static_cast<double>(step.times);
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
+      costs.back().fresh = step.fresh;
+      costs.back().own_ns_per_byte = one.own_ns_per_byte();
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);

@@ -14,6 +14,7 @@
 //   competition = sum over the ways of (share of the link's messages that go there) * min(1, others / ((n - 1) / n))
 //   others      = what other links bring to that way, each times its own weight, by the largest weight of a link;
 //                 messages that begin there wait in lines that are full, and where messages end there are full ones
+// Of a chain in several ways, in which each rank passes on what comes, only the root's line is full: half of it.
 // On links that lead straight from rank to rank, of a SIP with more lanes to its IO chiplet than links or ways, the
 // lanes are such lines:
 //   use + (1 - 1/lanes) use^2 / (2 (1 - use)) = lanes / links        all of them with messages to all of the links
@@ -31,18 +32,23 @@
 // through: while one waits for what is under way, others send. The IO chiplet takes messages from its lanes in turn, so
 // that those of as many PEs are under way together. In a step a PE waits for its message
 //   own = min(message, slot) * lanes * service / (share * bytes)
-// of `message` bytes of each PE that takes part, and the lanes behind which these are: all of both, but of all-gathers
-// and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a step moves.
-// The first PE is at a link in step i at first(i), the last one at last(i):
+// (of a chain in several ways: with the weight on the busiest link of one way, as those of the other way pass at
+// another time) of `message` bytes of each PE that takes part, and the lanes behind which these are: all of both, but
+// of all-gathers and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a
+// step moves. The first PE is at a link in step i at first(i), the last one at last(i):
 //   first(1) = 0; last(1) = service(1) - own(1)
 //   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
 //                just before, else 0; of an all-to-all, whose blocks lie anywhere in a SIP, each time also the way
 //                between the corners of its mesh, there and back
 //   first(i + 1) = first(i) + through(i)
-//   last(i + 1)  = max(last(i) + through(i),                                          the last one comes late
-//                      max(first(i + 1), idle(i + 1)) + service(i + 1) - own(i + 1))  or the link is busy
-//   idle(i + 1)  = max over the steps j up to i with a link in common with step i + 1 of last(j) + own(j)
+//   last(i + 1)  = max(last(i) + through(i),                                                   the last one comes late
+//                      max(first(i + 1), idle(i + 1)) + fresh * service(i + 1) - own(i + 1))   or the link is busy
+//   idle(i + 1)  = max over the steps j up to i with a link in common with step i + 1 of last(j) + own(j),
+//                  + (1 - fresh) * service(i + 1)
+//   fresh        = of the step's messages those that pass on what the step before has brought: the others go behind the
+//                  messages of the step before, and the first one of them by itself is none that is waited for. 1 but
+//                  of PAT's all-gather, where in step i one of 2^(i-1) blocks has come that way.
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
@@ -80,6 +86,8 @@ struct AlgorithmCost {
     std::vector<std::size_t> apart = {};  // the steps before it whose messages take none of its links
     double part = 1;                      // of the PEs that have messages at one time: of blocks not all
     double lanes = 0;                     // behind which these are; 0: all
+    double fresh = 1;                     // of the messages those that wait for the step before
+    double own_ns_per_byte = 0;           // while a message passes; 0: the same
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;

@@ -358,13 +358,64 @@ TEST(AlgorithmCost, OfBlocksFewPesHaveMessages) {
   EXPECT_EQ(ring.steps[0].lanes, 2);
   ASSERT_EQ(pat.steps.size(), 4u);
   EXPECT_EQ(pat.steps[3].part, 0.5);
-  EXPECT_EQ(pat.steps[3].lanes, 8);
+  EXPECT_EQ(pat.steps[3].lanes, 2) << "of one block that waits for the last step";
   EXPECT_EQ(pat.steps[3].apart, (std::vector<std::size_t>{0, 1, 2}));
   // Each of the 15 times the first PE waits for its 2 KiB, beside those of another row.
   const double before = ring.of(0), more = ring.of(256 << 10) - before;
   const double rate = static_cast<double>(full.system.link.payload_rate().count()) * 1e-9;
   EXPECT_NEAR(more, (15 * 2 * 2048 + (16384 - 2 * 2048)) / rate, 1e-6);
   EXPECT_EQ(cost("ring_allreduce", network).steps[0].part, 1);
+}
+
+/// Of 16 ranks' blocks one, two, four and eight move in a step, of which one has moved in each step before.
+TEST(AlgorithmCost, BlocksThatHaveComeBeforeDoNotWaitForTheLastStep) {
+  using enum CollectiveOperation;
+  const AlgorithmCost two{.steps = {{.latency_ns = 1000, .share = 0.5, .ns_per_byte = 1},
+                                    {.latency_ns = 1000, .share = 0.5, .ns_per_byte = 1, .fresh = 0.25}},
+                          .lanes = 1,
+                          .pes_of_lane = 8,
+                          .slot = 1e9};
+  // 64 ns of the links and 8 of a PE: the last one is through after 56 + 1008; of the other step 48 go before it comes.
+  EXPECT_EQ(two.of(128), 56 + 1008 + 1008);
+  // 4096 and 512: the last PE comes at 3584 + 1512, the links are free of what goes at once after 4096 + 3072.
+  EXPECT_EQ(two.of(8192), 4096 + 3072 + 1024 - 512 + 1512);
+
+  const auto ring = machine(16, "ring_1d");
+  const topology::Network network(ring);
+  const AlgorithmCost pat = cost("pat_all_gather", network, all_gather);
+  ASSERT_EQ(pat.steps.size(), 4u);
+  for (std::size_t step = 0; step < 4; ++step) EXPECT_EQ(pat.steps[step].fresh, 1.0 / (1 << step)) << step;
+  for (const AlgorithmCost::Step& step : cost("pat_reduce_scatter", network, reduce_scatter).steps)
+    EXPECT_EQ(step.fresh, 1);
+  EXPECT_EQ(chosen(ring, 16, 512 << 10, automatic(), all_gather), "pat_all_gather") << "13.6 us, by two rings 14.3";
+}
+
+/// Behind a switch the two ways of a chain share the ranks' links, at other times but in the middle.
+TEST(AlgorithmCost, WaysOfAChainAreAtOneRankAtDifferentTimes) {
+  using enum CollectiveOperation;
+  const auto switched = machine(16, "switched");
+  const topology::Network network(switched);
+  const double rate = static_cast<double>(switched.system.link.payload_rate().count()) * 1e-9;
+  const AlgorithmCost::Step one = cost("ring_broadcast", network, broadcast).steps.at(0),
+                            two = cost("bidirectional_ring_broadcast", network, broadcast).steps.at(0);
+  EXPECT_NEAR(one.ns_per_byte * rate, 1, 1e-9);
+  EXPECT_NEAR(one.own_ns_per_byte * rate, 1, 1e-9);
+  EXPECT_NEAR(two.ns_per_byte * rate, 1 / (1 - (1 - kShared) / 2), 1e-9) << "of two lines that meet the root's is full";
+  EXPECT_NEAR(two.own_ns_per_byte * rate, 0.5, 1e-9);
+  const AlgorithmCost::Step around = cost("bidirectional_ring_all_gather", network, all_gather).steps.at(0);
+  EXPECT_NEAR(around.ns_per_byte * rate, 1 / kShared, 1e-9) << "all ranks send at all times";
+  EXPECT_EQ(around.own_ns_per_byte, around.ns_per_byte);
+  EXPECT_EQ(chosen(switched, 16, 2 << 20, automatic(), broadcast), "bidirectional_ring_broadcast")
+      << "measured: 39.6 us, one way 43.3";
+  EXPECT_EQ(chosen(switched, 16, 2 << 20, automatic(), reduce), "bidirectional_ring_reduce") << "39.7 us, 44.7";
+  EXPECT_EQ(chosen(switched, 16, 8 << 20, automatic(), broadcast), "ring_broadcast") << "77.6 us, two ways 78.0";
+}
+
+TEST(AlgorithmCost, LevelsOfATreeThatOneTileGoesThroughAreSteps) {
+  for (const auto& [wiring, bytes, name] :
+       {std::tuple{"ring_1d", 128 << 10, "double_tree_allreduce"}, std::tuple{"ring_1d", 512 << 10, "ring_allreduce"},
+        std::tuple{"fully_connected", 256 << 10, "halving_doubling_allreduce"}})
+    EXPECT_EQ(chosen(machine(16, wiring), 16, bytes), name) << wiring << ", " << bytes;
 }
 
 TEST(AutomaticChoice, SaysWhyItChose) {

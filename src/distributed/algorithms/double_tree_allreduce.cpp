@@ -90,21 +90,23 @@ void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments
   finish_sending();
 }
 
-/// Returns the first level; null where there is none.
-CostStep* append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up) {
-  const auto levels = levels_of_tree(tree, ranks, up);
+/// Returns the first level; null where there is none. `share`: of the bytes, of each message.
+CostStep* append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up, double share = 0) {
+  auto levels = levels_of_tree(tree, ranks, up);
+  for (CostStep& level : levels) level.share = share;
   const auto first = steps.insert(steps.end(), levels.begin(), levels.end());
   return levels.empty() ? nullptr : &*first;
 }
 
 /// The root sends what it has stored.
-void append_way_down(std::vector<CostStep>& steps, int ranks) {
-  if (CostStep* const from_root = append_levels(steps, first_tree, ranks, false)) from_root->through_memory = true;
+void append_way_down(std::vector<CostStep>& steps, int ranks, double share = 0) {
+  if (CostStep* const from_root = append_levels(steps, first_tree, ranks, false, share))
+    from_root->through_memory = true;
 }
 
-/// The bytes: all of the steps' links are in use at one time, with a part of the bytes each.
-void append_bytes(std::vector<CostStep>& steps, double share) {
-  CostStep bytes{.share = share, .latencies = 0};
+/// The bytes of tiles that follow each other: all of the steps' links are in use at one time, for half of them each.
+void append_bytes(std::vector<CostStep>& steps) {
+  CostStep bytes{.share = 0.5, .latencies = 0};
   for (const CostStep& step : steps)
     bytes.messages.insert(bytes.messages.end(), step.messages.begin(), step.messages.end());
   steps.push_back(std::move(bytes));
@@ -118,16 +120,15 @@ std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
   if (CostStep* const leaves = append_levels(steps, second_tree, ranks, true)) leaves->loaded = true;
   append_way_down(steps, ranks);
   append_levels(steps, second_tree, ranks, false);
-  append_bytes(steps, 0.5);
+  append_bytes(steps);
   return steps;
 }
 
-/// Of short shards: all up the first tree, and down, PE by PE.
+/// Of short shards, which are one tile: up the first tree, and down, PE by PE.
 std::vector<CostStep> first_tree_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
-  append_levels(steps, first_tree, ranks, true);
-  append_way_down(steps, ranks);
-  append_bytes(steps, 1);
+  append_levels(steps, first_tree, ranks, true, 1);
+  append_way_down(steps, ranks, 1);
   return steps;
 }
 

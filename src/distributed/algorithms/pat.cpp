@@ -74,11 +74,24 @@ PatPlan::PatPlan(const RankView& ranks, DType dtype) {
   tile_elements = std::clamp<std::int64_t>(room / (under_way + held * tiles_at_once), 1, ranks.tile_elements);
 }
 
-std::vector<CostStep> pat_cost(const GroupShape& ranks) {
+std::vector<CostStep> pat_scatter_cost(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   for (const PatStep& step : pat_steps(ranks.ranks, ranks.ranks))
     steps.push_back(bruck_step(ranks, step.distance, static_cast<double>(step.offsets.size()) / ranks.ranks));
   return steps;
+}
+
+std::vector<CostStep> pat_gather_cost(const GroupShape& ranks) {
+  std::vector<CostStep> costs = pat_scatter_cost(ranks);
+  const std::vector<PatStep> steps = pat_steps(ranks.ranks, ranks.ranks);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    const auto moves = [](std::int64_t offset) { return std::popcount(static_cast<std::uint64_t>(offset)); };
+    const auto& offsets = steps[step].offsets;
+    const int most = moves(std::ranges::max(offsets, {}, moves));
+    const auto moved = std::ranges::count(offsets, most, moves);
+    costs[step].fresh = static_cast<double>(moved) / static_cast<double>(offsets.size());
+  }
+  return costs;
 }
 
 }  // namespace kernbench::distributed

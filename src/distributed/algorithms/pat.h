@@ -37,7 +37,10 @@ struct PatPlan {
   std::int64_t tile_elements = 1, tiles_at_once = 1;  // tiles of each block in a step
 };
 
-/// The cost of the steps, each with as many blocks as there are.
-std::vector<CostStep> pat_cost(const GroupShape& ranks);
+/// The cost of the steps, each with as many blocks as there are. In an all-gather a rank has its own block from the
+/// beginning, and each other one for all later steps: of those of a step, only the blocks that have moved in each step
+/// before wait for the last one.
+std::vector<CostStep> pat_gather_cost(const GroupShape& ranks);
+std::vector<CostStep> pat_scatter_cost(const GroupShape& ranks);
 
 }  // namespace kernbench::distributed

@@ -90,7 +90,7 @@ CollectiveAlgorithm pat_all_gather() {
           .refusal = bruck_refusal,
           .channels = bruck_channels,
           .kernel = gather_by_trees,
-          .steps = pat_cost};
+          .steps = pat_gather_cost};
 }
 
 }  // namespace kernbench::distributed

@@ -25,16 +25,16 @@ void gather_around_ring(const RankView& ranks, const CollectiveArguments& argume
     parts.for_each_tile_of(of(blocks.received, own_block), part, [&](const Piece& at) {
       if (ranks.size == 1 && mine.is(own)) return;
       const tl::Tile tile = load(mine, at);
-      if (!mine.is(own)) store(own, at, tile);
       if (ranks.size > 1) send_to(ranks.next(), tile, ranks.window);
+      if (!mine.is(own)) store(own, at, tile);
     });
     for (std::int64_t step = 1; step < ranks.size; ++step) {
       const bool last = step + 1 == ranks.size;
       const std::int64_t block = ranks.number(ranks.before(step));
       parts.for_each_tile_of(of(blocks.received, block), part, [&](const Piece& at) {
         const tl::Tile tile = receive_from(ranks.previous(), at, mine.tensor.dtype());
-        store(of(blocks.outputs, block), at, tile);
         if (!last) send_to(ranks.next(), tile, ranks.window);
+        store(of(blocks.outputs, block), at, tile);
       });
     }
   }
