@@ -194,7 +194,8 @@ TEST_F(BenchFileTest, WhatIsNoBenchFileIsSaidPlainly) {
   expect_usage_error(run({path("folder.cpp")}), "is a folder");
   expect_usage_error(run({"/dev/null"}), "cannot read");
   expect_usage_error(run({file("int x;\n")}), "defines no bench: write KERNBENCH_BENCH");
-  expect_usage_error(run({file(small("f();", "void f();"))}), "undefined symbol: f()");
+  for (const char* name : {"user.cpp", "a_Z1b.cpp"})  // that looks like a symbol's name
+    expect_usage_error(run({file(small("f();", "void f();"), name)}), "undefined symbol: f()");
   expect_usage_error(run({file(small("")), "--compiler", "no_such_compiler"}),
                      "the C++ compiler \"no_such_compiler\", named by --compiler, was not found");
   expect_usage_error(run({file(small("")), "--cxxflags", "\"x"}), "a quote is not closed");

@@ -42,10 +42,11 @@ std::string_view text_at(std::string_view file, const Section& strings, std::uin
   return all.substr(offset, all.find('\0', offset) - offset);
 }
 
-// "undefined symbol: _ZN…" with the name as C++ has it.
+// "FILE: undefined symbol: _ZN…" with the name as C++ has it.
 std::string demangled(const std::string& message) {
-  const std::size_t start = message.find("_Z");
-  if (start == std::string::npos) return message;
+  const std::size_t space = message.rfind(" _Z");
+  if (space == std::string::npos) return message;
+  const std::size_t start = space + 1;
   const std::size_t end = std::min(message.find_first_of(" \t\n)(", start), message.size());
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
