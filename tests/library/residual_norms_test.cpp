@@ -55,14 +55,14 @@ TEST(ResidualNorms, HaveTheBitsOfTheSumAndOfItsNormForAnyViewAndPlacement) {
 // One row over 128 PEs, many rows, and rows too long for the TCM.
 TEST(ResidualNorms, AreOneLaunchWhereALineFitsAndShorterThanTwo) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  struct Case {
+  struct Expected {
     Sizes sizes;
     std::vector<std::string> launches;
   };
-  const std::vector<Case> cases{{{1, 8192}, {"add_rms_norm"}},
+  const std::vector<Expected> cases{{{1, 8192}, {"add_rms_norm"}},
                                 {{512, 4096}, {"add_rms_norm"}},
                                 {{2, 400'000}, {"add", "rms_norm.square", "rms_norm.square", "rms_norm"}}};
-  for (const Case& each : cases) {
+  for (const Expected& each : cases) {
     SCOPED_TRACE(each.sizes[1]);
     SimulateOptions options;
     options.topology = "ahbm-1sip";
