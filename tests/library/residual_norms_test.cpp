@@ -60,8 +60,8 @@ TEST(ResidualNorms, AreOneLaunchWhereALineFitsAndShorterThanTwo) {
     std::vector<std::string> launches;
   };
   const std::vector<Expected> cases{{{1, 8192}, {"add_rms_norm"}},
-                                {{512, 4096}, {"add_rms_norm"}},
-                                {{2, 400'000}, {"add", "rms_norm.square", "rms_norm.square", "rms_norm"}}};
+                                    {{512, 4096}, {"add_rms_norm"}},
+                                    {{2, 400'000}, {"add", "rms_norm.square", "rms_norm.square", "rms_norm"}}};
   for (const Expected& each : cases) {
     SCOPED_TRACE(each.sizes[1]);
     SimulateOptions options;

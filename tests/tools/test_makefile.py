@@ -42,7 +42,8 @@ class Install(unittest.TestCase):
 
     def test_what_has_been_configured_is_not_configured_again(self):
         first = self.noted("PREFIX=/p")
-        self.assertEqual(first[0], "cmake [--preset] [release] [-DKERNBENCH_BUILD_TESTS=OFF]")
+        self.assertEqual(first[0], "cmake [--preset] [release] [-DKERNBENCH_BUILD_TESTS=OFF] [-DCMAKE_UNITY_BUILD=ON] "
+                                   "[-DCMAKE_UNITY_BUILD_BATCH_SIZE=0]")
         (self.folder / "build/release").mkdir(parents=True)
         (self.folder / "build/release/build.ninja").touch()
         self.assertEqual(self.noted("PREFIX=/p"), first[1:])
