@@ -22,6 +22,7 @@ if(kernbench_header_units)
   add_library(header_check OBJECT EXCLUDE_FROM_ALL ${kernbench_header_units})
   target_link_libraries(header_check PRIVATE kernbench_options)
   target_compile_options(header_check PRIVATE -O0 -g0 -Werror)
-  # Not in the compile database: linters read the headers through the sources that use them.
-  set_target_properties(header_check PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  # Each alone, however other sources are taken. Not in the compile database: linters read the headers through the
+  # sources that use them.
+  set_target_properties(header_check PROPERTIES UNITY_BUILD OFF EXPORT_COMPILE_COMMANDS OFF)
 endif()
