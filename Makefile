@@ -13,6 +13,9 @@ FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # A first build is faster by a fifth with all sources of a layer as one (docs/adr/0017-unity-builds.md), so that is how
 # folders are configured from here. `cmake --preset release` by hand makes batches, in which a change rebuilds less.
 WHOLE_LAYERS := -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0
+# Configures `release`, without tests, unless that has been done in some way.
+configured_somehow = test -f build/release/build.ninja || \
+  cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF $(WHOLE_LAYERS)
 # $(call configured,PRESET,VARIABLE): configures PRESET unless that has been done with VARIABLE=ON.
 define configured
 test -f build/$(1)/build.ninja && grep -q '^$(2):BOOL=ON$$' build/$(1)/CMakeCache.txt || cmake --preset $(1) -D$(2)=ON \
@@ -26,7 +29,7 @@ help: ## this list
 .PHONY: build run test test-full
 build: ## the program: build/release/bin/kernbench
 	@tools/setup build
-	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF $(WHOLE_LAYERS)
+	@$(configured_somehow)
 	@cmake --build --preset release -j $(JOBS) --target kernbench
 
 run: build ## build, then a tensor-parallel feed-forward network on two simulated SIPs
@@ -114,7 +117,7 @@ tidy: ## clang-tidy over src/ and benches/
 
 check-headers: ## does every header compile alone?
 	@tools/setup build
-	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF $(WHOLE_LAYERS)
+	@$(configured_somehow)
 	@cmake --build --preset release -j $(JOBS) --target header_check
 
 check-layers: ## does every file include only from its own layer and those below?
@@ -129,7 +132,7 @@ check-adrs: ## do the ADRs and their Korean mirrors agree?
 PREFIX ?= /usr/local
 install: ## the program, libraries, headers and topologies under PREFIX (/usr/local)
 	@tools/setup build
-	@test -f build/release/build.ninja || cmake --preset release -DKERNBENCH_BUILD_TESTS=OFF $(WHOLE_LAYERS)
+	@$(configured_somehow)
 	@cmake --build --preset release -j $(JOBS) --target installable
 	@cmake --install build/release --prefix "$$(realpath -m -- "$(PREFIX)")"
 
