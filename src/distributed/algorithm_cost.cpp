@@ -141,9 +141,9 @@ class StepCost {
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
-  /// The same while a message passes: of a chain, whose messages of another way are elsewhere then.
-  double own_ns_per_byte() const {
-    if (!goes_ways_of_a_chain()) return ns_per_byte();
+  /// The same while a message passes, `all` but of a chain, whose messages of another way are elsewhere then.
+  double own_ns_per_byte(double all) const {
+    if (!goes_ways_of_a_chain()) return all;
     double most = 0;
     for (const auto& [link, load] : loads_) {
       for (const auto& [way, weight] : load.ways) most = std::max(most, weight / rate_of(link));
@@ -426,7 +426,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
       costs.back().fresh = step.fresh;
-      costs.back().own_ns_per_byte = one.own_ns_per_byte();
+      costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
