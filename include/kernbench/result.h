@@ -13,7 +13,7 @@
 
 namespace kernbench {
 
-enum class RunStatus : std::uint8_t { ok, check_failed, error };
+enum class RunStatus : std::uint8_t { ok, check_failed, error };  // check_failed: or programs race
 enum class CheckStatus : std::uint8_t { passed, failed, skipped };
 
 /// Segments of a critical path that are alike, summed up.
@@ -178,6 +178,21 @@ struct CopyTotal {
   Time time, longest;  // from their start, behind what they wait for, to their end
 };
 
+/// One of two accesses that race.
+struct RaceAccess {
+  std::string operation, where;  // "store", "halo.cpp:12"
+  std::string launch, pe;        // "halo#0", "sip0.cube0.pe3"
+};
+
+/// Accesses of two programs to the same bytes that nothing orders, one of which writes. Those of one pair of lines
+/// together.
+struct RaceResult {
+  RaceAccess earlier, later;  // as they started, of the first one found
+  std::string place;          // of its first byte: "element [0, 3] of x"; or a physical address
+  Time time;                  // at which its later access started
+  std::int64_t count = 0;     // of operations that race with one at the other line which started before
+};
+
 struct CheckResult {
   std::string name;
   CheckStatus status = CheckStatus::skipped;
@@ -321,6 +336,8 @@ struct RunResult {
   std::vector<LaunchResult> launches;      // by start; not all (SimulateOptions::detailed_launches)
   std::vector<LaunchTotal> launch_totals;  // the others, by name, line, device and range
   std::vector<CheckResult> checks;
+  /// Looked for with SimulateOptions::detect_races only; in the order in which they were found.
+  std::vector<RaceResult> races;
   std::map<std::string, Metric> metrics;
   std::vector<ResourceResult> resources;  // within the region of interest, if there is one
   std::optional<RegionResult> region;

@@ -58,6 +58,9 @@ struct SimulateOptions {
   /// Explain why launches took as long as they did: breakdown, critical path, waits and operations of the result.
   /// Without it they are empty, times are the same, and a run takes less time and memory; for sweeps.
   bool explain = true;
+  /// Look for accesses of different programs to the same bytes that nothing orders: RunResult::races. Changes no time;
+  /// a run takes longer.
+  bool detect_races = false;
   /// Queues between PEs have at least so many slots, whatever the program and the collectives file ask for: to find
   /// out whether a deadlock is a matter of slots.
   std::int32_t least_slots = 1;

@@ -23,6 +23,7 @@ constexpr const char* kExamples = R"(Examples:
   kernbench run gemm -p M=4096 -p N=4096 -p K=4096 --set cube.hbm.bandwidth=2TB/s
   kernbench run gemm --json - | python3 -m json.tool
   kernbench diff before.json after.json
+  kernbench sweep gemm --over M=512,1024,2048 --no-data
   kernbench describe ahbm-2sip
   kernbench ccl all_reduce -b 1K -e 64M -f 4
 
@@ -40,6 +41,16 @@ Examples:
   kernbench run gemm --quiet --json after.json --set cube.hbm.bandwidth=600GB/s
   kernbench diff before.json after.json
   kernbench diff before.json after.json --format json)";
+
+constexpr const char* kSweepExamples =
+    R"(All other options, and the bench, are those of "kernbench run". Each combination is a run of its
+own, the last --over varies fastest; a run that fails has its error in its row. Exit code: the
+largest of all runs.
+
+Examples:
+  kernbench sweep gemm --over M=512,1024,2048 --over dtype=f16,f8 --no-data
+  kernbench sweep gemm --over cube.hbm.bandwidth=600GB/s,1.2TB/s --no-data --csv gemm.csv
+  kernbench sweep my_bench.cpp --over topology=ahbm-1sip,my_machine.yaml --results results)";
 
 constexpr const char* kDescribeExamples =
     R"(Formats: table shows counts, peaks, links and latencies; keys every key with its value and
@@ -164,7 +175,7 @@ struct RunTexts {
       cxxflags, load;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
-  bool whole_run = false, alike_devices = false;
+  bool whole_run = false, alike_devices = false, detect_races = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
@@ -178,6 +189,8 @@ struct RunTexts {
         ->add_flag("--exact-events", exact_events, "Turn off every shortcut of the timed model: same results, slower")
         ->disable_flag_override();
     command->add_flag("--alike-devices", alike_devices, "All devices do the same: simulate one; with --no-data")
+        ->disable_flag_override();
+    command->add_flag("--detect-races", detect_races, "Look for accesses to the same bytes that nothing orders")
         ->disable_flag_override();
     command->add_flag("--no-explain", no_explain, "Explain nothing: same times, faster, no critical path or waits")
         ->disable_flag_override();
@@ -232,6 +245,7 @@ struct RunTexts {
     options.exact_events = exact_events;
     options.explain = !no_explain;
     options.alike_devices = alike_devices;
+    options.detect_races = detect_races;
     if (alike_devices && !no_data)
       throw ConfigurationError("--alike-devices computes no values of the devices that it leaves out: add --no-data");
     options.seed = seed_of(single("--seed", seed, "0"));
@@ -276,6 +290,42 @@ struct RunTexts {
     if (unused == nullptr) return out;
     throw ConfigurationError(std::string(unused) + " is for C++ files, but " + in_quotes(name) +
                              " is a built-in bench; a file has a '/' or ends in .cpp, .cc or .cxx");
+  }
+};
+
+struct SweepTexts {
+  Texts over, jobs, csv, results, colour;
+
+  CLI::App* declare(CLI::App& app) {
+    CLI::App* command = app.add_subcommand("sweep", "Simulate a bench for all combinations of some values");
+    add_text(*command, "--over", over, "NAME=V,V,…",
+             "Values of a parameter, of a key of the topology, of topology or seed; repeatable");
+    add_text(*command, "--jobs", jobs, "N", "Runs at one time (default: one for each processor)");
+    add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
+    add_text(*command, "--results", results, "FOLDER", "Keep the result of each run there: 1.json, 2.json, …");
+    add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
+    command->footer(kSweepExamples);
+    command->allow_extras();
+    return command;
+  }
+  /// `others`: what is not for sweep is for run.
+  Command command(const Texts& others) const {
+    SweepCommand out;
+    for (const std::string& text : over) out.axes.push_back(sweep::axis_of(text));
+    if (out.axes.empty()) throw ConfigurationError("sweep needs something to vary: --over M=512,1024");
+    for (const char* option : {"--json", "-q", "--quiet", "--trace", "--op-log", "--wait-graph", "--report"}) {
+      const auto is_option = [&](const std::string& text) {
+        return text == option || text.starts_with(std::string(option) + "=");
+      };
+      if (std::ranges::any_of(others, is_option))
+        throw ConfigurationError(std::string(option) + " is for a single run; --results FOLDER keeps all of a sweep");
+    }
+    out.run = others;
+    out.jobs = jobs_of(single("--jobs", jobs, "0"));
+    out.csv = single("--csv", csv, "");
+    out.results = single("--results", results, "");
+    out.colour = colour_of(single("--color", colour, "auto"));
+    return out;
   }
 };
 
@@ -435,11 +485,11 @@ void reject_leftovers(const CLI::App& app, const Texts& leftovers) {
 void reject_unknown_command(const CLI::App& app, const Texts& leftovers) {
   Texts commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe, run, diff or ccl");
+  if (leftovers.empty()) throw ConfigurationError("a command is missing: list, describe, run, sweep, diff or ccl");
   if (leftovers.front().starts_with('-')) reject_leftovers(app, leftovers);
   const std::string near = suggestion(leftovers.front(), commands);
   throw ConfigurationError("unknown command " + in_quotes(leftovers.front()) +
-                           (near.empty() ? "; there are list, describe, run, diff and ccl" : near));
+                           (near.empty() ? "; there are list, describe, run, sweep, diff and ccl" : near));
 }
 
 // CLI11 says "--seed: 1 required TEXT missing", and "quiet was given a disallowed flag override".
@@ -473,8 +523,9 @@ class Parser {
     describe_app_ = describe_.declare(app_);
     run_app_ = run_.declare(app_);
     diff_app_ = diff_.declare(app_);
+    sweep_app_ = sweep_.declare(app_);
     ccl_app_ = ccl_.declare(app_);
-    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_, diff_app_, ccl_app_}) {
+    for (CLI::App* app : {&app_, list_app_, describe_app_, run_app_, diff_app_, sweep_app_, ccl_app_}) {
       app->set_help_flag("-h,--help", "Show this help and leave");
       app->get_formatter()->column_width(30);
     }
@@ -505,6 +556,7 @@ class Parser {
     const auto commands = app_.get_subcommands();
     if (commands.empty()) reject_unknown_command(app_, app_.remaining());
     reject_leftovers(app_, app_.remaining());
+    if (commands.front() == sweep_app_) return checked_sweep(sweep_app_->remaining());
     reject_leftovers(*commands.front(), commands.front()->remaining());
     // CLI11 takes a second command's name for a command even where it stands for something else.
     if (commands.size() > 1) reject_leftovers(app_, {commands[1]->get_name()});
@@ -515,16 +567,31 @@ class Parser {
     return run_.command();
   }
 
+  /// What is given to run is understood by it, with the first value of each axis.
+  Command checked_sweep(const Texts& others) const {
+    Command command = sweep_.command(others);
+    const auto& out = std::get<SweepCommand>(command);
+    Texts first{"run"};
+    first.insert(first.end(), others.begin(), others.end());
+    sweep::Point point;
+    for (const sweep::Axis& axis : out.axes) point.push_back(axis.values.front());
+    for (const std::string& each : sweep::arguments_of(out.axes, point)) first.push_back(each);
+    Parser().parse(first);
+    return command;
+  }
+
   CLI::App app_;
   ListTexts list_;
   DescribeTexts describe_;
   RunTexts run_;
   DiffTexts diff_;
+  SweepTexts sweep_;
   CclTexts ccl_;
   CLI::App* list_app_ = nullptr;
   CLI::App* describe_app_ = nullptr;
   CLI::App* run_app_ = nullptr;
   CLI::App* diff_app_ = nullptr;
+  CLI::App* sweep_app_ = nullptr;
   CLI::App* ccl_app_ = nullptr;
 };
 

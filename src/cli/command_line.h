@@ -11,6 +11,7 @@
 #include "cli/bench.h"
 #include "cli/bench_file/bench_file.h"
 #include "cli/ccl/request.h"
+#include "cli/sweep/axes.h"
 #include "distributed/algorithm_description.h"
 #include "kernbench/error.h"
 #include "report/sections/table.h"
@@ -63,6 +64,15 @@ struct RunCommand {
   ColourMode colour = ColourMode::automatic;
 };
 
+struct SweepCommand {
+  std::vector<std::string> run;  // arguments of `run` that are the same for all
+  std::vector<sweep::Axis> axes;
+  std::size_t jobs = 1;  // at one time
+  std::string csv;       // file, "-" for standard output in place of the table, "" for none
+  std::string results;   // folder for the result of each run, "" for none
+  ColourMode colour = ColourMode::automatic;
+};
+
 enum class DiffFormat : std::uint8_t { table, json };
 
 struct DiffCommand {
@@ -83,7 +93,7 @@ struct CclCommand {
   std::vector<std::string> notes;  // options of nccl-tests that change nothing here
 };
 
-using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand, DiffCommand, CclCommand>;
+using Command = std::variant<ShowText, ListCommand, DescribeCommand, RunCommand, DiffCommand, CclCommand, SweepCommand>;
 
 /// Understands the arguments after the program's name. Throws UsageError.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -12,6 +12,7 @@ ExitCode list(const ListCommand& command, const Environment& environment);
 ExitCode describe(const DescribeCommand& command, const Environment& environment);
 ExitCode run(const RunCommand& command, const Environment& environment);
 ExitCode diff(const DiffCommand& command, const Environment& environment);
+ExitCode sweep_bench(const SweepCommand& command, const Environment& environment);
 ExitCode measure_collective(const CclCommand& command, const Environment& environment);
 
 /// Whether to colour what goes to a stream that is a terminal or not. `automatic` respects NO_COLOR and TERM=dumb.

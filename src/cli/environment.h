@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/bench.h"
+#include "cli/bench_file/child_process.h"
 #include "cli/command_line.h"
 #include "kernbench/plan_store.h"
 
@@ -36,6 +37,8 @@ struct Environment {
   std::function<std::vector<TopologyEntry>()> topologies;
   /// The text of `describe`; `colour` is resolved already. Throws ConfigurationError.
   std::function<std::string(const DescribeCommand&, bool colour)> describe;
+  /// Runs this program with other arguments, in a process of its own; what it says goes through the file `log`.
+  std::function<ChildResult(const std::vector<std::string>& arguments, const std::string& log)> run_again;
   /// Keeps plans of matrix products from run to run; may be null.
   PlanStore* plans = nullptr;
   /// Standard output and standard error. `out` throws ConfigurationError when it cannot write, but not when the reader

@@ -50,4 +50,8 @@ std::string failed_check_message(const report::CheckResult& check, bool colour) 
          report::mismatch_text(check) + (check.where.empty() ? "" : "\n  at " + report::one_line(check.where)) + "\n";
 }
 
+std::string race_message(const report::RaceResult& race, bool colour) {
+  return Palette(colour).paint(Style::bad, "kernbench: race: ") + report::one_line(report::race_text(race)) + "\n";
+}
+
 }  // namespace kernbench::cli

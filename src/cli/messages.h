@@ -13,4 +13,7 @@ std::string error_message(const report::ErrorResult& error, bool colour);
 /// "kernbench: check failed: gemm: 3 of 4,096 elements …", and the line.
 std::string failed_check_message(const report::CheckResult& check, bool colour);
 
+/// "kernbench: race: store at halo.cpp:9 and …".
+std::string race_message(const report::RaceResult& race, bool colour);
+
 }  // namespace kernbench::cli

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/quantity.h"
@@ -65,6 +67,12 @@ UninitializedMemory uninitialized_memory_of(const std::string& text) {
 
 int threads_of(const std::string& text) {
   return whole_number<int>("--threads", text, 1024, "a whole number from 0 (all processors) to 1024");
+}
+
+std::size_t jobs_of(const std::string& text) {
+  const auto jobs =
+      whole_number<std::size_t>("--jobs", text, 1024, "a whole number from 0 (one for each processor) to 1024");
+  return jobs > 0 ? jobs : std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
 Time max_time_of(const std::string& text) {

@@ -30,6 +30,8 @@ std::size_t detailed_launches_of(const std::string& text);
 Bytes stack_size_of(const std::string& text);
 /// --max-time: "10ms"; more than zero.
 Time max_time_of(const std::string& text);
+/// --jobs of sweep: 1 to 1024; 0 is one for each processor.
+std::size_t jobs_of(const std::string& text);
 /// --color: "auto", "always" or "never".
 ColourMode colour_of(const std::string& text);
 /// --format: "table", "keys", "yaml", "json-schema" or "json".

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bench_file/child_process.h"
 #include "cli/build_id.h"
 #include "cli/cache_folder.h"
 #include "cli/crash.h"
@@ -52,6 +53,11 @@ Extensions load_extensions(const std::string& path, const BenchFileOptions& opti
   return load_extension_file(path, options, hooks);
 }
 
+ChildResult run_again(std::vector<std::string> arguments, const std::string& log) {
+  arguments.insert(arguments.begin(), "/proc/self/exe");
+  return run_child(arguments, log, &handle_interrupts());
+}
+
 Execute interruptible(Execute execute) {
   return [execute = std::move(execute)](const Bench& bench, const SimulateOptions& options) {
     const InterruptibleRun run;
@@ -76,6 +82,7 @@ int run_process(int argc, char** argv, std::vector<Bench> benches, Execute execu
                                    .load_extensions = load_extensions,
                                    .topologies = shipped_topologies,
                                    .describe = describe_topology,
+                                   .run_again = run_again,
                                    .plans = plans ? &*plans : nullptr,
                                    .out = write_output,
                                    .err = write_message,

@@ -20,6 +20,7 @@ struct Dispatch {
   ExitCode operator()(const DescribeCommand& command) const { return describe(command, environment); }
   ExitCode operator()(const RunCommand& command) const { return run(command, environment); }
   ExitCode operator()(const DiffCommand& command) const { return diff(command, environment); }
+  ExitCode operator()(const SweepCommand& command) const { return sweep_bench(command, environment); }
   ExitCode operator()(const CclCommand& command) const { return measure_collective(command, environment); }
 };
 

@@ -184,6 +184,7 @@ void show_problems(const report::RunResult& result, bool with_checks, const Envi
   for (const report::CheckResult& check : result.checks) {
     if (check.status == report::CheckStatus::failed) environment.err(failed_check_message(check, colour));
   }
+  for (const report::RaceResult& race : result.races) environment.err(race_message(race, colour));
 }
 
 report::ErrorResult exit_error(std::optional<int> status, const std::string& fiber) {

@@ -21,6 +21,7 @@
 #include "distributed/tuning.h"
 #include "hardware/ipcq/installation.h"
 #include "kernbench/error.h"
+#include "topology/buffers.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -49,6 +50,10 @@ double use_of_lanes(double lanes, double outputs) {
 /// How full the lines are of ranks that pass on what comes in two ways: as full as their traffic, which is half of the
 /// way that they share with the root, whose line is full.
 constexpr double kLineOfAChain = 0.5;
+
+/// Of the turns of a link, what begins there has half while something that passes waits, too. So a place that a message
+/// frees where it ends is taken by one that begins after two moves on the average, and the rest of the way stands.
+constexpr double kBothTakeTurns = 0.5, kMovesOfAPlace = 2;
 
 /// Another algorithm has to be so much better than the first one.
 constexpr double kMargin = 0.98;
@@ -101,6 +106,7 @@ class StepCost {
       if (first_link_) ranks_[from].links[message.way].insert(*first_link_);
     }
     for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
+    for (const std::vector<std::int64_t>& route : routes_) begins_ = std::max(begins_, begins_on(route));
   }
 
   /// By when each rank has its messages after so many of these steps, if it sends in each when it has those of the one
@@ -141,6 +147,18 @@ class StepCost {
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
+  /// The same of more bytes than the buffers behind links hold, where messages begin on more than two links of a way.
+  double crowded_ns_per_byte() const {
+    const double use =
+        std::max(kBothTakeTurns, kMovesOfAPlace / static_cast<double>(std::max<std::size_t>(begins_, 1)));
+    return use < 1 ? most_ / (use * rate_of(loads_.begin()->first)) : 0;
+  }
+  /// Of a link between SIPs; 0 where none is used.
+  double room() const {
+    if (!between_sips_ || loads_.empty()) return 0;
+    const auto& link = network_.link(id_of(loads_.begin()->first));
+    return static_cast<double>(topology::buffer_of(link.spec, network_.topology().cube).count());
+  }
   /// The same while a message passes, `all` but of a chain, whose messages of another way are elsewhere then.
   double own_ns_per_byte(double all) const {
     if (!goes_ways_of_a_chain()) return all;
@@ -174,6 +192,7 @@ class StepCost {
     const auto route = network_.route(Endpoint::pe_port(from), Endpoint::pe_port(to));
     std::int64_t before = kEnd;
     first_link_.reset();
+    std::vector<std::int64_t> links;
     for (const RouteHop& hop : route) {
       if (between_sips_ && network_.link(hop.link).kind != LinkKind::sip) continue;
       const std::int64_t link = hop.link.value;
@@ -186,9 +205,23 @@ class StepCost {
         loads_[before].next[link] += weight;
       }
       before = link;
+      links.push_back(link);
     }
+    if (between_sips_) routes_.push_back(std::move(links));
     if (before != kEnd) loads_[before].next[kEnd] += weight;
     return nanoseconds(network_.latency(route));
+  }
+  /// On how many links of a way messages begin, if all of the way is as full as any link.
+  std::size_t begins_on(const std::vector<std::int64_t>& route) const {
+    std::size_t begins = 0;
+    for (const std::int64_t link : route) {
+      const Load& load = loads_.at(link);
+      if (load.weight < most_) return 0;
+      double passes_on = 0;
+      for (const auto& [from, weight] : load.from) passes_on += weight;
+      if (passes_on < load.weight) ++begins;
+    }
+    return begins;
   }
   /// Of what n lines that are full bring before each other, how much is brought before what waits on this link.
   double competition(std::int64_t link, const Load& load) const {
@@ -239,8 +272,10 @@ class StepCost {
   std::optional<std::int64_t> first_link_;         // of the message that was added last
   std::map<int, std::vector<Latency>> latencies_;  // by way
   std::vector<Traffic> ranks_;
-  std::map<std::int64_t, Load> loads_;  // by link
-  double most_ = 0;                     // weight on a link
+  std::map<std::int64_t, Load> loads_;             // by link
+  double most_ = 0;                                // weight on a link
+  std::vector<std::vector<std::int64_t>> routes_;  // between SIPs, of the messages
+  std::size_t begins_ = 0;                         // the most links of one on which messages begin, of full ways
 };
 
 std::int64_t degree_of(const std::vector<RankPair>& channels, int ranks) {
@@ -372,11 +407,13 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     }
     const double share = step.share * static_cast<double>(bytes);
     const double message = std::min(share / (lanes * pes_of_lane * step.part), slot);
+    const double ns_per_byte =
+        share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
     const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
     const double own = message * (step.lanes > 0 ? step.lanes : lanes) * per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     for (std::int64_t time = 0; time < step.times; ++time) {
-      const double all = share * step.ns_per_byte * step.slowed(time), service = step.fresh * all;
+      const double all = share * ns_per_byte * step.slowed(time), service = step.fresh * all;
       idle += all - service;
       if (begun) through += step.memory_ns;
       first += through;
@@ -426,6 +463,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
       costs.back().fresh = step.fresh;
+      costs.back().crowded_ns_per_byte = one.crowded_ns_per_byte();
+      costs.back().room = one.room();
       costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))

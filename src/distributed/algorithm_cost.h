@@ -22,6 +22,11 @@
 // Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead:
 //   use = table I(2)      the last time that a step is done and the first time of the next one, where messages of each
 //                         go one way from the busiest link, but not the same one
+// Round a ring of links that are equally full, of which k on the way of a message have messages that begin there, and
+// with more bytes of a rank than the buffer behind a link holds:
+//   use <= max(1/2, 2/k)     a place that a message frees is taken, link by link back along the way, by one that passes
+//                            or one that begins there, in turn: by the latter after two moves on the average, where k
+//                            are needed; and a link gives half of its turns to what passes
 // Where ranks are SIPs the links between SIPs count, which the PEs of a SIP share, and the way from there to the IO
 // chiplet, likewise:
 //   weight of all that a rank sends, or receives * max over links of the SIP of (share of the PEs behind it / payload
@@ -83,11 +88,12 @@ struct AlgorithmCost {
     double share = 0;              // of the bytes, of a message of weight 1
     double ns_per_byte = 0;        // of such a message, where most meet
     double before = 1, after = 1;  // as many times that, where messages of the step before, or after, go other ways
-    std::vector<std::size_t> apart = {};  // the steps before it whose messages take none of its links
-    double part = 1;                      // of the PEs that have messages at one time: of blocks not all
-    double lanes = 0;                     // behind which these are; 0: all
-    double fresh = 1;                     // of the messages those that wait for the step before
-    double own_ns_per_byte = 0;           // while a message passes; 0: the same
+    std::vector<std::size_t> apart = {};       // the steps before it whose messages take none of its links
+    double part = 1;                           // of the PEs that have messages at one time: of blocks not all
+    double lanes = 0;                          // behind which these are; 0: all
+    double fresh = 1;                          // of the messages those that wait for the step before
+    double own_ns_per_byte = 0;                // while a message passes; 0: the same
+    double crowded_ns_per_byte = 0, room = 0;  // of a step of more bytes than `room`, at least
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;

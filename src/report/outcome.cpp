@@ -52,6 +52,15 @@ std::string mismatch_text(const CheckResult& check) {
                      value_text(check.worst_expected), errors);
 }
 
+std::string race_text(const RaceResult& race) {
+  const auto access = [](const RaceAccess& each) { return fmt::format("{} at {}", each.operation, each.where); };
+  const auto program = [](const RaceAccess& each) { return fmt::format("{} on {}", each.launch, each.pe); };
+  const std::string often =
+      race.count == 1 ? "" : fmt::format("; {} times", count_text(static_cast<std::uint64_t>(race.count)));
+  return fmt::format("{} and {} touch the same bytes, and nothing orders them: {}, {} and {}{}", access(race.earlier),
+                     access(race.later), race.place, program(race.earlier), program(race.later), often);
+}
+
 bool is_internal(std::string_view type) {
   return type == kInternalError;
 }
@@ -59,6 +68,7 @@ bool is_internal(std::string_view type) {
 RunStatus status_of(const RunResult& result) {
   if (result.error) return RunStatus::error;
   const auto failed = [](const CheckResult& check) { return check.status == CheckStatus::failed; };
+  if (!result.races.empty()) return RunStatus::check_failed;
   return std::any_of(result.checks.begin(), result.checks.end(), failed) ? RunStatus::check_failed : RunStatus::ok;
 }
 

@@ -33,7 +33,11 @@ std::string headline(const ErrorResult& error);
 /// 7 (max abs error 2, max rel error 0.286)".
 std::string mismatch_text(const CheckResult& check);
 
-/// `error` when the result holds one, else `check_failed` when a check failed, else `ok`.
+/// "store at halo.cpp:9 and load at halo.cpp:12 touch the same bytes, and nothing orders them: element [3] of x,
+/// …".
+std::string race_text(const RaceResult& race);
+
+/// `error` when the result holds one, else `check_failed` when a check failed or programs race, else `ok`.
 RunStatus status_of(const RunResult& result);
 
 /// The names that the JSON and the table show, in the order of the values.

@@ -16,6 +16,8 @@ using kernbench::OperationResult;
 using kernbench::Origin;
 using kernbench::PathPart;
 using kernbench::PathSegment;
+using kernbench::RaceAccess;
+using kernbench::RaceResult;
 using kernbench::RangeResult;
 using kernbench::RegionResult;
 using kernbench::ResourceResult;

@@ -44,6 +44,7 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
                                               {"uninitialized_memory", memory_is_zero ? "zero" : "poison"}};
   if (!options.explain) switches["explain"] = "false";
   if (options.alike_devices) switches["alike_devices"] = "true";
+  if (options.detect_races) switches["detect_races"] = "true";
   if (options.whole_run) switches["whole_run"] = "true";
   if (options.detailed_launches != SimulateOptions().detailed_launches)
     switches["detailed_launches"] = std::to_string(options.detailed_launches);
@@ -101,6 +102,7 @@ void collect(Simulation& simulation, RunResult& result) {
   result.machine = topology::settings(topology);
   simulation.launches.hand_over(result);
   result.checks = simulation.checks;
+  result.races.assign(simulation.races().begin(), simulation.races().end());
   result.metrics = simulation.metrics;
   result.host_waits = simulation.host_waits.results();
   result.copies = simulation.copies.results();
@@ -120,6 +122,7 @@ void collect(Simulation& simulation, RunResult& result) {
   }
   result.times_fingerprint = simulation.log().times_fingerprint();
   result.values_fingerprint = simulation.values.value();
+  if (!result.races.empty()) result.status = RunStatus::check_failed;
   for (const auto& check : result.checks) {
     if (check.status == CheckStatus::failed) result.status = RunStatus::check_failed;
   }

@@ -88,6 +88,10 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     trace_->attach(machine_);
     trace_->subscribe_to(stream_);
   }
+  if (options.detect_races) {
+    races_.emplace([this](PeCoordinate slice, std::uint64_t address) { return memory_.place_text(slice, address); });
+    races_->subscribe_to(stream_);
+  }
   streams_.resize(static_cast<std::size_t>(topology_.system.sips));
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "tensor/placement/device_memory.h"
 #include "tile/explain/explainer.h"
 #include "tile/program/environment.h"
+#include "tile/races/race_detector.h"
 #include "topology/spec.h"
 
 namespace kernbench::runtime {
@@ -72,6 +74,8 @@ class Simulation {
   OperationLog& log() { return log_; }
   /// The timeline, or null when none is asked for.
   TraceRecorder* trace() { return trace_.get(); }
+  /// What was found, where it was looked for.
+  std::span<const RaceResult> races() const { return races_ ? races_->results() : std::span<const RaceResult>(); }
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
   /// Whether what starts now is part of what is reported of the run.
@@ -143,6 +147,7 @@ class Simulation {
   tile::OperationStream stream_;
   std::optional<tile::Explainer> explainer_;  // none: --no-explain
   std::unique_ptr<TraceRecorder> trace_;
+  std::optional<tile::RaceDetector> races_;  // none: not looked for
   numerics::Executor executor_;
   numerics::Executor constants_;  // works under --no-data only
   sim::Scheduler scheduler_;

@@ -19,7 +19,7 @@ std::set<std::string> long_options(const std::string& text) {
 
 std::string all_help() {
   std::string out = run({KERNBENCH_PROGRAM, "--help"}).out;
-  for (const char* command : {"list", "describe", "run", "diff", "ccl"})
+  for (const char* command : {"list", "describe", "run", "sweep", "diff", "ccl"})
     out += run({KERNBENCH_PROGRAM, command, "--help"}).out;
   return out;
 }
@@ -29,7 +29,7 @@ TEST(DocumentationTest, EveryFlagOfTheHelpIsInTheManual) {
   const std::set<std::string> flags = long_options(all_help());
   EXPECT_GE(flags.size(), 16u);
   for (const std::string& flag : flags) EXPECT_NE(manual.find("`" + flag), std::string::npos) << flag;
-  for (const char* command : {"list", "describe", "run", "diff", "ccl"}) {
+  for (const char* command : {"list", "describe", "run", "sweep", "diff", "ccl"}) {
     EXPECT_NE(manual.find(std::string("kernbench ") + command), std::string::npos) << command;
   }
 }

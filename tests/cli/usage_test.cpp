@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Broken{{}, "a command is missing"}, Broken{{"rnu", "gemm"}, "unknown command \"rnu\", did you mean \"run\"?"},
         Broken{{""}, "unknown command \"\""}, Broken{{"-"}, "\"-\""},
-        Broken{{"frobnicate"}, "unknown command \"frobnicate\"; there are list, describe, run, diff and ccl"},
+        Broken{{"frobnicate"}, "unknown command \"frobnicate\"; there are list, describe, run, sweep, diff and ccl"},
         Broken{{"--vrsion"}, "unknown option \"--vrsion\", did you mean \"--version\"?"},
         Broken{{"diff"}, "diff needs two results"}, Broken{{"diff", "a.json"}, "diff needs two results"},
         Broken{{"diff", "/no/such/file", "/no/such/other"}, "/no/such/file: cannot read it: No such file"},

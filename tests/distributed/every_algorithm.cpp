@@ -36,12 +36,14 @@ SimulateOptions machine_with(const CollectiveAlgorithm& algorithm, int sips, con
   std::ofstream(path) << collectives_text(algorithm, keys);
   SimulateOptions options = machine_of(sips);
   options.collectives = path;
+  options.detect_races = true;
   return options;
 }
 
 void expect_ok(const RanksResult& outcome, const std::string& title) {
   EXPECT_EQ(outcome.run.status, RunStatus::ok) << title << ": " << outcome.error.message;
   EXPECT_THAT(outcome.errors, ::testing::Each("")) << title;
+  EXPECT_THAT(outcome.run.races, ::testing::IsEmpty()) << title;
 }
 
 }  // namespace kernbench::testing

@@ -16,10 +16,10 @@ std::vector<distributed::CollectiveAlgorithm> algorithms_of(distributed::Collect
 /// The text of a collectives file whose groups use the algorithm; `keys` go to its defaults: "n_slots: 1".
 std::string collectives_text(const distributed::CollectiveAlgorithm& algorithm, const std::string& keys = {});
 
-/// "tiny" with so many SIPs and such a file.
+/// "tiny" with so many SIPs and such a file, where races are looked for.
 SimulateOptions machine_with(const distributed::CollectiveAlgorithm& algorithm, int sips, const std::string& keys = {});
 
-/// Fails the test unless the run and all of its ranks ended well.
+/// Fails the test unless the run and all of its ranks ended well, without races.
 void expect_ok(const RanksResult& outcome, const std::string& title);
 
 }  // namespace kernbench::testing

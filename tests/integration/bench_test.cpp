@@ -359,13 +359,15 @@ void expect_all_is_well(const Case& what, const RunResult& result) {
   }
 }
 
-TEST(Benches, PassTheirChecksInEveryDtype) {
+TEST(Benches, PassTheirChecksInEveryDtypeWithoutRaces) {
+  SimulateOptions options;
+  options.detect_races = true;
   for (const auto& what : cases()) {
     for (const char* dtype : {"f16", "bf16", "f32"}) {
       SCOPED_TRACE(what.bench + " " + dtype);
       cli::ParameterTexts parameters;
       if (what.takes_dtype) parameters["dtype"] = dtype;
-      expect_all_is_well(what, run(what, {}, parameters));
+      expect_all_is_well(what, run(what, options, parameters));
       if (!what.takes_dtype) break;
     }
   }

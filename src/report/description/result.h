@@ -122,6 +122,23 @@ void describe(V& visit, R& range) {
   visit.key({"hbm_bytes", "bytes that their DMA moved", {.missing_with = kParts}}, range.hbm_bytes);
 }
 
+template <class V, Of<RaceAccess> R>
+void describe(V& visit, R& access) {
+  visit.key({"operation", "`load`, `store`, `put`, …"}, access.operation);
+  visit.key({"where", "line of the kernel"}, access.where);
+  visit.key({"launch", "its launch"}, access.launch);
+  visit.key({"pe", "on which it ran"}, access.pe);
+}
+
+template <class V, Of<RaceResult> R>
+void describe(V& visit, R& race) {
+  visit.key({"earlier", "the access that started first"}, race.earlier);
+  visit.key({"later", "the other one"}, race.later);
+  visit.key({"place", "the first byte of both: `element [0, 3] of x`, or a physical address"}, race.place);
+  visit.key({"time_ps", "when the later one started"}, race.time);
+  visit.key({"count", "operations that race with one at the other line which started before"}, race.count);
+}
+
 template <class V, Of<Origin::File> R>
 void describe(V& visit, R& file) {
   visit.key({"path", "from the folder of the C++ file"}, file.path);
@@ -158,7 +175,8 @@ void describe_inputs(V& visit, R& result) {
   visit.key({"switches",
              "how it was simulated: `data` (`false`: `--no-data`), `exact_events`, `out_of_bounds_reads`, "
              "`skip_floating_point_ops`, `uninitialized_memory`, each with its value as on the command line, `true` "
-             "or `false`; `alike_devices`, `true`, only with `--alike-devices`; `explain`, `false`, only with "
+             "or `false`; `alike_devices`, `true`, only with `--alike-devices`; `detect_races`, `true`, only with "
+             "`--detect-races`; `explain`, `false`, only with "
              "`--no-explain`; `whole_run`, `true`, only with `--whole-run`; `detailed_launches`, if it is not 1000; "
              "`KB_ALGO`, where the environment has it",
              {.missing_with = "switches", .input = {"switch"}}},
@@ -198,6 +216,12 @@ void describe(V& visit, R& result) {
              {.layout = Layout::blocks, .omitted = result.launch_totals.empty(), .missing_with = "launch_totals"}},
             result.launch_totals);
   visit.key({"checks", "comparisons with expected values", {.layout = Layout::lines}}, result.checks);
+  visit.key(
+      {"races",
+       "accesses of two programs to the same bytes that nothing orders, of each pair of lines the first; only with "
+       "`--detect-races`",
+       {.layout = Layout::lines, .omitted = result.races.empty(), .missing_with = "races"}},
+      result.races);
   visit.key({"metrics", "the bench's own figures by name", {.layout = Layout::lines}}, result.metrics);
   visit.key({"resources",
              "engines, links and memory channels that did work (in the region of interest, if there is one), in "

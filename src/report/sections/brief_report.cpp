@@ -294,7 +294,7 @@ std::string totals(const RunResult& result, const Palette& palette) {
   table.add({{"fingerprint", Style::faint},
              {fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint)}});
   table.add({{"result", Style::faint}, {verdict(result), style_of(status_of(result))}});
-  return table.text(palette) + failed_checks(result, palette) +
+  return table.text(palette) + failed_checks(result, palette) + race_lines(result, kMostFailed, palette) +
          faint("--report full has waits, operations, peaks, resources and checks", palette);
 }
 

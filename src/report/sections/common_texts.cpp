@@ -111,8 +111,11 @@ std::string verdict(const RunResult& result) {
   if (failed > 0) parts.push_back(fmt::format("{} failed", count_text(failed)));
   if (passed > 0) parts.push_back(fmt::format("{} passed", count_text(passed)));
   if (skipped > 0) parts.push_back(fmt::format("{} skipped", count_text(skipped)));
-  const std::string checks = parts.empty() ? "no checks" : fmt::format("checks: {}", fmt::join(parts, ", "));
-  return (failed > 0 ? "check failed; " : "ok; ") + checks;
+  std::string text = parts.empty() ? "no checks" : fmt::format("checks: {}", fmt::join(parts, ", "));
+  if (races_were_looked_for(result) && result.races.empty()) text += "; no races";
+  if (!result.races.empty())
+    text = fmt::format("{} race{}; ", count_text(result.races.size()), result.races.size() == 1 ? "" : "s") + text;
+  return (failed > 0 ? "check failed; " : result.races.empty() ? "ok; " : "") + text;
 }
 
 }  // namespace kernbench::report

@@ -43,6 +43,13 @@ bool devices_are_alike(const RunResult& result);
 inline constexpr const char* kAlikeDevices =
     "the first was simulated, the others are taken to be like it (--alike-devices)";
 
+/// True for a run with --detect-races.
+bool races_were_looked_for(const RunResult& result);
+/// Accesses that nothing orders.
+std::string races_section(const RunResult& result, const Palette& palette);
+/// The first `most` of them, a line each.
+std::string race_lines(const RunResult& result, std::size_t most, const Palette& palette);
+
 /// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
 std::string distance_section(const RunResult& result, const Palette& palette);
 

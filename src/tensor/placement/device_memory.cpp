@@ -239,6 +239,30 @@ std::string DeviceMemory::largest_tensors(PeCoordinate at) const {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::string DeviceMemory::place_text(PeCoordinate at, std::uint64_t address) const {
+  const auto holds = [&](std::uint64_t first, Bytes bytes) {
+    return address >= first && address - first < static_cast<std::uint64_t>(bytes.count());
+  };
+  for (const auto& [number, allocation] : live_) {
+    const addressing::TensorDescriptor& tensor = *allocation->descriptor();
+    if (tensor.is_interleaved()) {
+      for (const auto& held : allocation->held_)
+        if (held.slice == at && holds(held.address, held.bytes)) return fmt::format("{}", tensor.name);
+      continue;
+    }
+    for (std::size_t shard = 0; shard < tensor.shards.size(); ++shard) {
+      const addressing::Shard& box = tensor.shards[shard];
+      const std::uint64_t first = allocation->addresses_[shard];
+      if (box.owner != at || !holds(first, allocation->shard_bytes(shard))) continue;
+      auto element = static_cast<std::int64_t>(address - first) / item_size(tensor.dtype);
+      std::vector<std::int64_t> index = box.offset;
+      for (std::size_t dim = index.size(); dim-- > 0; element /= box.shape[dim]) index[dim] += element % box.shape[dim];
+      return fmt::format("element [{}] of {}", fmt::join(index, ", "), tensor.name);
+    }
+  }
+  return {};
+}
+
 void DeviceMemory::give_up(Layout& layout, const std::string& message) {
   for (const auto& [at, address, bytes] : layout.held) slice(at).free(address, bytes);
   ++statistics(layout.sip).out_of_memory;

@@ -110,6 +110,9 @@ class DeviceMemory {
   /// Of a slice, what tensors can have: whole pages.
   Bytes usable_slice_capacity() const { return SliceAllocator(slice_capacity_, topology_.pe.mmu.page).capacity(); }
 
+  /// "element [0, 3] of x": what lies at an address of a slice; of an interleaved tensor its name. Empty: nothing.
+  std::string place_text(PeCoordinate at, std::uint64_t address) const;
+
   MemoryStatistics& statistics(SipId sip) { return statistics_[sip]; }
   /// HBM of a SIP that tensors can have: all whole pages of all its slices.
   Bytes sip_capacity() const;

@@ -57,6 +57,10 @@ std::vector<std::int32_t> others(const WindowAccess& access) {
   return members;
 }
 
+hardware::SignalUnit& signals_of(const WindowAccess& access) {
+  return access.call.program.environment().machine.ipcq(access.call.program.coordinate()).signals();
+}
+
 PhysAddr own_word(const WindowAccess& access, std::int32_t word) {
   return access.windows.row(access.self).word(word);
 }
@@ -64,6 +68,12 @@ PhysAddr own_word(const WindowAccess& access, std::int32_t word) {
 std::int64_t suspend(const WindowAccess& access, hardware::SignalWait& waits) {
   const Program::Step step(access.call.program, Activity::signal, access.call.where);
   return waits.wait(access.queues.options().parameters.backpressure);
+}
+
+void note_seen(const WindowAccess& access, PhysAddr word) {
+  const Program& program = access.call.program;
+  program.environment().stream.tell(Topic::signals,
+                                    [&](OperationConsumer& each) { each.on_signal_seen(program, word); });
 }
 
 const char* whose(tl::Scope scope) {
@@ -82,10 +92,6 @@ const char* whose(tl::Scope scope) {
 
 }  // namespace
 
-hardware::SignalUnit& signals_of(const WindowAccess& access) {
-  return access.call.program.environment().machine.ipcq(access.call.program.coordinate()).signals();
-}
-
 std::int64_t wait_for_signal(const WindowAccess& access, const SignalCondition& condition) {
   hardware::SignalUnit& unit = signals_of(access);
   const PhysAddr word = own_word(access, condition.word);
@@ -99,13 +105,21 @@ std::int64_t wait_for_signal(const WindowAccess& access, const SignalCondition& 
     append_actors(access, others(access), {"a signal of", {sim::kHas, "ended without such a signal"}, true}, edges);
     if (edges.empty()) edges.push_back({nullptr, "a signal; this program is the only member"});
   });
-  return suspend(access, waits);
+  const std::int64_t seen = suspend(access, waits);
+  note_seen(access, word);
+  return seen;
+}
+
+std::int64_t read_signal(const WindowAccess& access, std::int32_t index) {
+  const PhysAddr word = own_word(access, index);
+  note_seen(access, word);
+  return signals_of(access).value(word);
 }
 
 void wait_for_barrier(const WindowAccess& access, const BarrierRound& round) {
   hardware::SignalUnit& unit = signals_of(access);
-  hardware::SignalWait waits(unit, own_word(access, round.word),
-                             [&](std::int64_t count) { return count >= round.generation; });
+  const PhysAddr word = own_word(access, round.word);
+  hardware::SignalWait waits(unit, word, [&](std::int64_t count) { return count >= round.generation; });
   waits.describe_as([&] {
     return fmt::format("barrier {} of {} (at {}, {} members)", round.generation - 1, whose(round.scope),
                        to_text(access.call.where), round.group->size());
@@ -118,6 +132,7 @@ void wait_for_barrier(const WindowAccess& access, const BarrierRound& round) {
     append_actors(access, missing, {"tl::barrier on", {sim::kHas, "ended without this tl::barrier"}, false}, edges);
   });
   suspend(access, waits);
+  note_seen(access, word);
 }
 
 }  // namespace kernbench::tile

@@ -10,9 +10,6 @@
 
 namespace kernbench::tile {
 
-/// The signal words of the calling program's PE.
-hardware::SignalUnit& signals_of(const WindowAccess& access);
-
 struct SignalCondition {
   std::int32_t word;
   std::string text;  // ">= 3"
@@ -20,6 +17,9 @@ struct SignalCondition {
 };
 /// Suspends the program until a word of its own meets a condition; returns the value that did.
 std::int64_t wait_for_signal(const WindowAccess& access, const SignalCondition& condition);
+
+/// What a word of the program's own is now.
+std::int64_t read_signal(const WindowAccess& access, std::int32_t word);
 
 /// One round of a barrier.
 struct BarrierRound {

@@ -197,11 +197,10 @@ std::int64_t signal_value(std::int64_t index, Where where) {
     const Program::Step step(program, tile::Activity::scalar_read, where);
     sim::this_fiber::sleep(program.environment().machine.topology().pe.control.scalar_read);
   }
-  const PhysAddr address = access.windows.row(access.self).word(word);
-  const std::int64_t seen = tile::signals_of(access).value(address);
+  const std::int64_t seen = tile::read_signal(access, word);
   Fingerprint expression;
   expression.add(std::string_view("signal_value"));
-  expression.add(address.value());
+  expression.add(access.windows.row(access.self).word(word).value());
   program.note_read(expression.value(), static_cast<std::uint64_t>(seen));
   return seen;
 }

@@ -5,6 +5,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "base/address.h"
 #include "hardware/command.h"
 #include "kernbench/units.h"
 
@@ -24,8 +25,9 @@ enum class Topic : std::uint8_t {
   waypoints,   // on_waypoint
   stages,      // on_made, on_placed, on_issued, on_ready, on_start, on_arrival; and the logs of transfers
   edges,       // OperationRecord::happens_before
+  signals,     // on_signal_seen
 };
-inline constexpr std::size_t kTopics = 7;
+inline constexpr std::size_t kTopics = 8;
 
 /// Reads the stream: the explanation, a trace, the operation log. Told in simulated order. A consumer changes no time.
 class OperationConsumer {
@@ -56,6 +58,10 @@ class OperationConsumer {
   /// `program` has got to tl::waypoint(name), its `number`-th step in program order, at `time`.
   virtual void on_waypoint(const Program& /*program*/, std::uint64_t /*number*/, std::string_view /*name*/,
                            Time /*time*/, const std::source_location& /*where*/) {}
+
+  /// `program` has read its signal word at this address: what was signalled there so far lies before all that it does
+  /// from now on.
+  virtual void on_signal_seen(const Program& /*program*/, PhysAddr /*word*/) {}
 
   // The stages of a command. It has been made; the wait for room in the TCM before that was ended by `granted_by`,
   // which may be null.

@@ -1,0 +1,178 @@
+// `kernbench sweep`: a bench for all combinations of some values, each run a process of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/bench_file/child_process.h"
+#include "cli/bench_file/content_hash.h"
+#include "cli/commands.h"
+#include "cli/output_file.h"
+#include "cli/status_line.h"
+#include "cli/sweep/axes.h"
+#include "cli/sweep/output.h"
+#include "kernbench/error.h"
+#include "report/json/read_json.h"
+
+namespace kernbench::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostRuns = 10'000;
+constexpr auto kLookInterval = std::chrono::milliseconds(20);
+
+/// Where the runs' results go: the user's folder, or one that goes with the sweep.
+class ResultFolder {
+ public:
+  explicit ResultFolder(const std::string& wanted) : kept_(!wanted.empty()), path_(wanted) {
+    std::error_code error;
+    if (kept_) {
+      fs::create_directories(path_, error);
+    } else {
+      std::string name = (fs::temp_directory_path(error) / "kernbench-sweep-XXXXXX").string();
+      if (::mkdtemp(name.data()) == nullptr) error = std::error_code(errno, std::generic_category());
+      path_ = name;
+    }
+    if (error || !fs::is_directory(path_))
+      throw ConfigurationError(fmt::format("--results {}: cannot make the folder{}", in_quotes(path_.string()),
+                                           error ? ": " + error.message() : ""));
+  }
+  ~ResultFolder() {
+    std::error_code ignored;
+    if (!kept_) fs::remove_all(path_, ignored);
+  }
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+
+  std::string json(std::size_t number) const { return (path_ / fmt::format("{}.json", number + 1)).string(); }
+  std::string log(std::size_t number) const { return (path_ / fmt::format("{}.log", number + 1)).string(); }
+
+ private:
+  bool kept_;
+  fs::path path_;
+};
+
+class Sweep {
+ public:
+  Sweep(const SweepCommand& command, const Environment& environment)
+      : command_(command),
+        environment_(environment),
+        points_(sweep::points_of(command.axes, kMostRuns)),
+        folder_(command.results),
+        runs_(points_.size()) {}
+
+  /// All runs that ended before the user asked to stop. The first alone: it compiles a C++ file, and the others find
+  /// it.
+  std::vector<sweep::Run> run() {
+    StatusLine status(environment_.err, environment_.err_is_terminal);
+    work(1, 1, status);
+    work(command_.jobs, points_.size(), status);
+    std::vector<sweep::Run> ended;
+    for (std::optional<sweep::Run>& run : runs_) {
+      if (run) ended.push_back(std::move(*run));
+    }
+    return ended;
+  }
+  std::size_t size() const { return points_.size(); }
+
+ private:
+  bool stopped() const { return environment_.stop_requested != nullptr && *environment_.stop_requested; }
+
+  void work(std::size_t jobs, std::size_t until, StatusLine& status) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < std::min(jobs, until - next_); ++i) {
+      threads.emplace_back([this, until] {
+        while (const auto number = take(until)) runs_[*number] = one(*number);
+      });
+    }
+    while (done_ < until && !stopped()) {
+      status.show(fmt::format("{} of {} runs done", done_.load(), points_.size()));
+      std::this_thread::sleep_for(kLookInterval);
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  std::optional<std::size_t> take(std::size_t until) {
+    const std::scoped_lock lock(mutex_);
+    if (next_ >= until || stopped()) return std::nullopt;
+    return next_++;
+  }
+
+  std::optional<sweep::Run> one(std::size_t number) {
+    const std::string json = folder_.json(number);
+    std::vector<std::string> arguments{"run"};
+    arguments.insert(arguments.end(), command_.run.begin(), command_.run.end());
+    for (std::string& each : sweep::arguments_of(command_.axes, points_[number])) arguments.push_back(std::move(each));
+    arguments.insert(arguments.end(), {"--quiet", "--json", json});
+    const ChildResult child = environment_.run_again(arguments, folder_.log(number));
+    ++done_;
+    if (child.stopped) return std::nullopt;
+    sweep::Run run{points_[number], {}};
+    const std::string text = read_whole(json).value_or("");
+    if (!text.empty()) {
+      run.result = report::from_json(text, json);
+    } else {
+      const std::string why = child.error != 0 ? "this program cannot be started again"
+                                               : fmt::format("exit code {}: {}", child.exit_code, child.output);
+      run.result.error = report::ErrorResult{"ProgramError", "no result: " + why, ""};
+      run.result.status = report::RunStatus::error;
+    }
+    return run;
+  }
+
+  const SweepCommand& command_;
+  const Environment& environment_;
+  std::vector<sweep::Point> points_;
+  ResultFolder folder_;
+  std::vector<std::optional<sweep::Run>> runs_;  // by point; none: not ended
+  std::mutex mutex_;
+  std::size_t next_ = 0;
+  std::atomic<std::size_t> done_ = 0;
+};
+
+/// The worst of all.
+ExitCode worst_code_of(const std::vector<sweep::Run>& runs) {
+  ExitCode worst = ExitCode::ok;
+  for (const sweep::Run& run : runs) worst = std::max(worst, exit_code_of(run.result));
+  return worst;
+}
+
+/// "gemm on ahbm-1sip, 6 runs"; without the machine where it varies.
+std::string title_of(const std::vector<sweep::Run>& runs) {
+  const report::RunResult& first = runs.front().result;
+  const bool one_machine =
+      std::ranges::all_of(runs, [&](const sweep::Run& run) { return run.result.topology == first.topology; });
+  const std::string machine = one_machine && !first.topology.empty() ? " on " + first.topology : "";
+  return fmt::format("{}{}, {} run{}", first.bench, machine, runs.size(), runs.size() == 1 ? "" : "s");
+}
+
+}  // namespace
+
+ExitCode sweep_bench(const SweepCommand& command, const Environment& environment) {
+  std::optional<OutputFile> csv;
+  if (!command.csv.empty() && command.csv != "-") csv.emplace("--csv", command.csv);
+  Sweep sweep(command, environment);
+  const std::vector<sweep::Run> runs = sweep.run();
+  const bool complete = runs.size() == sweep.size();
+  if (!runs.empty()) {
+    const std::string rows = sweep::to_csv(command.axes, runs);
+    if (csv) csv->write(rows);
+    const bool colour = use_colour(command.colour, environment.out_is_terminal);
+    environment.out(command.csv == "-" ? rows : sweep::to_table(title_of(runs), command.axes, runs, colour));
+  }
+  if (complete) return worst_code_of(runs);
+  environment.err(fmt::format("kernbench: interrupted: {} of {} runs done\n", runs.size(), sweep.size()));
+  return ExitCode::interrupted;
+}
+
+}  // namespace kernbench::cli

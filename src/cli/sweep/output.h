@@ -1,0 +1,27 @@
+// What `kernbench sweep` shows and writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/sweep/axes.h"
+#include "report/result.h"
+
+namespace kernbench::cli::sweep {
+
+/// A combination that was run.
+struct Run {
+  Point point;
+  report::RunResult result;
+};
+
+/// A row for each: its values, the time (of the region of interest, if the program marks one), how many times as fast
+/// as the first that ended well, what it computed and moved per second, up to three of the bench's metrics, how it
+/// ended.
+std::string to_table(const std::string& title, const std::vector<Axis>& axes, const std::vector<Run>& runs,
+                     bool colour);
+
+/// The same with a column for each metric, plain numbers in base units, and the error of a run that had one.
+std::string to_csv(const std::vector<Axis>& axes, const std::vector<Run>& runs);
+
+}  // namespace kernbench::cli::sweep

@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "report/outcome.h"
+#include "report/sections/sections.h"
+#include "report/text/format.h"
+
+namespace kernbench::report {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kMostRaces = 20;
+
+std::string more(std::size_t races, const Palette& palette) {
+  return "  " + palette.paint(Style::faint, fmt::format("and {} more", count_text(races))) + "\n";
+}
+
+}  // namespace
+
+bool races_were_looked_for(const RunResult& result) {
+  return result.switches.contains("detect_races");
+}
+
+std::string races_section(const RunResult& result, const Palette& palette) {
+  if (result.races.empty()) return {};
+  std::string out = palette.paint(Style::heading, "Races: accesses to the same bytes that nothing orders") + "\n";
+  for (std::size_t i = 0; i < std::min(result.races.size(), kMostRaces); ++i) {
+    std::string indent = "  ";
+    for (const std::string& line : wrapped(split_at_blanks(one_line(race_text(result.races[i]))), kWidth - 4)) {
+      out += indent + line + "\n";
+      indent = "    ";
+    }
+  }
+  if (result.races.size() > kMostRaces) out += more(result.races.size() - kMostRaces, palette);
+  return out + "  " +
+         palette.paint(Style::faint,
+                       "what orders: a barrier, a signal, a message, an atomic (release) and one (acquire)") +
+         "\n";
+}
+
+std::string race_lines(const RunResult& result, std::size_t most, const Palette& palette) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(result.races.size(), most); ++i) {
+    const RaceResult& race = result.races[i];
+    const std::string text = fmt::format("race: {} {}, {} {}: {}", race.earlier.operation, race.earlier.where,
+                                         race.later.operation, race.later.where, race.place);
+    out += "  " + palette.paint(Style::bad, palette.fit(one_line(text), kWidth - 2)) + "\n";
+  }
+  if (result.races.size() > most) out += more(result.races.size() - most, palette);
+  return out;
+}
+
+}  // namespace kernbench::report
