@@ -9,6 +9,7 @@
 
 #include "runtime/devices/simulated_devices.h"
 #include "sim/program_call.h"
+#include "tile/races/race_detector.h"
 
 namespace kernbench::runtime {
 
@@ -89,11 +90,16 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     trace_->subscribe_to(stream_);
   }
   if (options.detect_races) {
-    races_.emplace([this](PeCoordinate slice, std::uint64_t address) { return memory_.place_text(slice, address); });
+    races_ = std::make_unique<tile::RaceDetector>(
+        [this](PeCoordinate slice, std::uint64_t address) { return memory_.place_text(slice, address); });
     races_->subscribe_to(stream_);
   }
   streams_.resize(static_cast<std::size_t>(topology_.system.sips));
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
+}
+
+std::span<const RaceResult> Simulation::races() const {
+  return races_ ? races_->results() : std::span<const RaceResult>();
 }
 
 ErrorText Simulation::describe(const std::exception_ptr& error) const {

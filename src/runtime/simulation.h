@@ -32,8 +32,11 @@
 #include "tensor/placement/device_memory.h"
 #include "tile/explain/explainer.h"
 #include "tile/program/environment.h"
-#include "tile/races/race_detector.h"
 #include "topology/spec.h"
+
+namespace kernbench::tile {
+class RaceDetector;
+}
 
 namespace kernbench::runtime {
 
@@ -75,7 +78,7 @@ class Simulation {
   /// The timeline, or null when none is asked for.
   TraceRecorder* trace() { return trace_.get(); }
   /// What was found, where it was looked for.
-  std::span<const RaceResult> races() const { return races_ ? races_->results() : std::span<const RaceResult>(); }
+  std::span<const RaceResult> races() const;
   /// The part of the run that the program marks.
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
   /// Whether what starts now is part of what is reported of the run.
@@ -147,7 +150,7 @@ class Simulation {
   tile::OperationStream stream_;
   std::optional<tile::Explainer> explainer_;  // none: --no-explain
   std::unique_ptr<TraceRecorder> trace_;
-  std::optional<tile::RaceDetector> races_;  // none: not looked for
+  std::unique_ptr<tile::RaceDetector> races_;  // null: not looked for
   numerics::Executor executor_;
   numerics::Executor constants_;  // works under --no-data only
   sim::Scheduler scheduler_;

@@ -17,6 +17,7 @@ class Clock {
     bool operator==(const Entry&) const = default;
   };
 
+  Clock() = default;
   /// Null: nothing of that program lies before.
   const Entry* find(std::uint32_t program) const;
   /// Everything that lies before either.
@@ -29,9 +30,6 @@ class Clock {
   explicit Clock(Entries entries) : entries_(std::make_shared<const Entries>(std::move(entries))) {}
 
   std::shared_ptr<const Entries> entries_;  // null: none
-
- public:
-  Clock() = default;
 };
 
 }  // namespace kernbench::tile
