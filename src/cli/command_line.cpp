@@ -48,7 +48,7 @@ own, the last --over varies fastest; a run that fails has its error in its row. 
 largest of all runs.
 
 Examples:
-  kernbench sweep gemm --over M=512,1024,2048 --over dtype=f16,f8 --no-data
+  kernbench sweep gemm --over M=512,1024,2048 --over dtype=f16,f8e4m3 --no-data
   kernbench sweep gemm --over cube.hbm.bandwidth=600GB/s,1.2TB/s --no-data --csv gemm.csv
   kernbench sweep my_bench.cpp --over topology=ahbm-1sip,my_machine.yaml --results results)";
 
@@ -298,7 +298,7 @@ struct SweepTexts {
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("sweep", "Simulate a bench for all combinations of some values");
-    add_text(*command, "--over", over, "NAME=V,V,…",
+    add_text(*command, "--over", over, "NAME=V,V",
              "Values of a parameter, of a key of the topology, of topology or seed; repeatable");
     add_text(*command, "--jobs", jobs, "N", "Runs at one time (default: one for each processor)");
     add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");

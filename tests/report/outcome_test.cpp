@@ -36,6 +36,22 @@ TEST(OutcomeTest, AnErrorOutweighsAFailedCheckAndThatASkippedOne) {
   EXPECT_EQ(status_of(result), RunStatus::error);
 }
 
+TEST(OutcomeTest, RacesAreLikeAFailedCheckAndReadAsOneSentence) {
+  RunResult result;
+  result.races = {{{"store", "halo.cpp:9", "halo#0", "sip0.cube0.pe0"},
+                   {"load", "halo.cpp:11", "halo#1", "sip0.cube0.pe1"},
+                   "element [1, 0] of x",
+                   Time::microseconds(3),
+                   1}};
+  EXPECT_EQ(status_of(result), RunStatus::check_failed);
+  EXPECT_EQ(
+      race_text(result.races.front()),
+      "store at halo.cpp:9 and load at halo.cpp:11 touch the same bytes, and nothing orders them: element [1, 0] of "
+      "x, halo#0 on sip0.cube0.pe0 and halo#1 on sip0.cube0.pe1");
+  result.races.front().count = 1200;
+  EXPECT_TRUE(race_text(result.races.front()).ends_with("sip0.cube0.pe1; 1,200 times"));
+}
+
 TEST(OutcomeTest, AnErrorInOneLineNamesTheFirstRankThatFailed) {
   EXPECT_EQ(headline({"DeadlockError", "deadlock at 2 us: who\nand more", ""}), "DeadlockError: deadlock at 2 us: who");
   EXPECT_EQ(headline({"TimeLimitError", "beyond 1 ms (the next event is at 2 ms); fibers then:\n  main waits", ""}),

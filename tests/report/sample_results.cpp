@@ -396,6 +396,16 @@ RunResult random(std::mt19937_64& generator) {
     out.checks.push_back(
         {odd_name(generator), static_cast<CheckStatus>(generator() % 3), odd_number(generator), odd_number(generator)});
   }
+  if (generator() % 3 == 0) {
+    const auto access = [&] {
+      return RaceAccess{odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator)};
+    };
+    for (auto count = generator() % 30; count > 0; --count) {
+      const RaceAccess earlier = access(), later = access();
+      out.races.push_back({earlier, later, odd_name(generator), Time::picoseconds(magnitude(generator)),
+                           static_cast<std::int64_t>(generator() % 1000)});
+    }
+  }
   for (auto count = generator() % 50; count > 0; --count) {
     out.metrics[odd_name(generator)] = {odd_number(generator), odd_name(generator)};
   }

@@ -96,6 +96,25 @@ TEST(TableTest, AFailedCheckIsShownHoweverManyPassed) {
   EXPECT_THAT(table, HasSubstr("check failed; checks: 1 failed, 1,000 passed"));
 }
 
+TEST(TableTest, RacesAreShownAndThatThereAreNone) {
+  RunResult result = samples::gemm();
+  EXPECT_THAT(to_table(result), Not(HasSubstr("no races")));
+  result.switches["detect_races"] = "true";
+  EXPECT_THAT(to_table(result), HasSubstr("ok; checks: 1 passed; no races"));
+  for (int line = 0; line < 25; ++line) {
+    const RaceAccess access{"store", "halo.cpp:" + std::to_string(line), "halo#0", "sip0.cube0.pe0"};
+    result.races.push_back({access, access, "element [1] of x", Time::microseconds(1), 2});
+  }
+  const std::string full = to_table(result), brief = to_table(result, {.kind = TableKind::brief});
+  EXPECT_THAT(full, HasSubstr("Races: accesses to the same bytes that nothing orders"));
+  EXPECT_THAT(full, HasSubstr("store at halo.cpp:19 and"));
+  EXPECT_THAT(full, Not(HasSubstr("halo.cpp:20")));
+  EXPECT_THAT(full, HasSubstr("and 5 more"));
+  EXPECT_THAT(full, HasSubstr("25 races; checks: 1 passed"));
+  EXPECT_THAT(brief, HasSubstr("race: store halo.cpp:2, store halo.cpp:2: element [1] of x"));
+  EXPECT_THAT(brief, Not(HasSubstr("halo.cpp:3")));
+}
+
 TEST(TableTest, WorkOverTimeStandsBesideThePeakOfItsOwnEngine) {
   RunResult result = samples::empty();
   LaunchResult launch;

@@ -264,11 +264,11 @@ std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>&
 
 // ---- the rest
 
-std::string failed_checks(const RunResult& result, const Palette& palette) {
+std::string failed_checks(const RunResult& result, std::size_t most, const Palette& palette) {
   std::string out;
   std::size_t failed = 0;
   for (const CheckResult& check : result.checks) {
-    if (check.status != CheckStatus::failed || failed++ >= kMostFailed) continue;
+    if (check.status != CheckStatus::failed || failed++ >= most) continue;
     out += "  " +
            palette.paint(Style::bad, "failed: " + palette.fit(check.name, 40) + ", max abs error " +
                                          deviation_text(check.max_abs_error) +
@@ -276,6 +276,14 @@ std::string failed_checks(const RunResult& result, const Palette& palette) {
            "\n";
   }
   return out;
+}
+
+/// Failed checks and races, a line each; of both where there are both.
+std::string failures(const RunResult& result, const Palette& palette) {
+  const std::string checks = failed_checks(result, kMostFailed, palette);
+  if (checks.empty()) return race_lines(result, kMostFailed, palette);
+  const std::string races = race_lines(result, 1, palette);
+  return races.empty() ? checks : failed_checks(result, kMostFailed - 1, palette) + races;
 }
 
 std::string totals(const RunResult& result, const Palette& palette) {
@@ -294,7 +302,7 @@ std::string totals(const RunResult& result, const Palette& palette) {
   table.add({{"fingerprint", Style::faint},
              {fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint)}});
   table.add({{"result", Style::faint}, {verdict(result), style_of(status_of(result))}});
-  return table.text(palette) + failed_checks(result, palette) + race_lines(result, kMostFailed, palette) +
+  return table.text(palette) + failures(result, palette) +
          faint("--report full has waits, operations, peaks, resources and checks", palette);
 }
 

@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kMostRaces = 20;
 
-std::string more(std::size_t races, const Palette& palette) {
-  return "  " + palette.paint(Style::faint, fmt::format("and {} more", count_text(races))) + "\n";
-}
-
 }  // namespace
 
 bool races_were_looked_for(const RunResult& result) {
@@ -33,7 +29,10 @@ std::string races_section(const RunResult& result, const Palette& palette) {
       indent = "    ";
     }
   }
-  if (result.races.size() > kMostRaces) out += more(result.races.size() - kMostRaces, palette);
+  if (result.races.size() > kMostRaces) {
+    const std::string more = fmt::format("and {} more", count_text(result.races.size() - kMostRaces));
+    out += "  " + palette.paint(Style::faint, more) + "\n";
+  }
   return out + "  " +
          palette.paint(Style::faint,
                        "what orders: a barrier, a signal, a message, an atomic (release) and one (acquire)") +
@@ -48,7 +47,6 @@ std::string race_lines(const RunResult& result, std::size_t most, const Palette&
                                          race.later.operation, race.later.where, race.place);
     out += "  " + palette.paint(Style::bad, palette.fit(one_line(text), kWidth - 2)) + "\n";
   }
-  if (result.races.size() > most) out += more(result.races.size() - most, palette);
   return out;
 }
 
