@@ -10,7 +10,7 @@
 namespace kernbench::report {
 namespace {
 
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kRaceWidth = 80;
 constexpr std::size_t kMostRaces = 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ std::string races_section(const RunResult& result, const Palette& palette) {
   std::string out = palette.paint(Style::heading, "Races: accesses to the same bytes that nothing orders") + "\n";
   for (std::size_t i = 0; i < std::min(result.races.size(), kMostRaces); ++i) {
     std::string indent = "  ";
-    for (const std::string& line : wrapped(split_at_blanks(one_line(race_text(result.races[i]))), kWidth - 4)) {
+    for (const std::string& line : wrapped(split_at_blanks(one_line(race_text(result.races[i]))), kRaceWidth - 4)) {
       out += indent + line + "\n";
       indent = "    ";
     }
@@ -45,7 +45,7 @@ std::string race_lines(const RunResult& result, std::size_t most, const Palette&
     const RaceResult& race = result.races[i];
     const std::string text = fmt::format("race: {} {}, {} {}: {}", race.earlier.operation, race.earlier.where,
                                          race.later.operation, race.later.where, race.place);
-    out += "  " + palette.paint(Style::bad, palette.fit(one_line(text), kWidth - 2)) + "\n";
+    out += "  " + palette.paint(Style::bad, palette.fit(one_line(text), kRaceWidth - 2)) + "\n";
   }
   return out;
 }
