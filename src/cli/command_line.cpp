@@ -299,7 +299,7 @@ struct SweepTexts {
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("sweep", "Simulate a bench for all combinations of some values");
     add_text(*command, "--over", over, "NAME=V,V",
-             "Values of a parameter, a key of the topology, topology or seed; repeatable");
+             "Values of a parameter, a topology key, topology or seed; repeatable");
     add_text(*command, "--jobs", jobs, "N", "Runs at one time (default: one for each processor)");
     add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
     add_text(*command, "--results", results, "FOLDER", "Keep the result of each run there: 1.json, 2.json, …");
