@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -15,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/bench_file/child_process.h"
+#include "cli/bench_file/compile_cache.h"
 #include "cli/bench_file/content_hash.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
@@ -35,32 +34,26 @@ constexpr auto kLookInterval = std::chrono::milliseconds(20);
 /// Where the runs' results go: the user's folder, or one that goes with the sweep.
 class ResultFolder {
  public:
-  explicit ResultFolder(const std::string& wanted) : kept_(!wanted.empty()), path_(wanted) {
+  explicit ResultFolder(const std::string& wanted) : wanted_(wanted) {
     std::error_code error;
-    if (kept_) {
-      fs::create_directories(path_, error);
-    } else {
-      std::string name = (fs::temp_directory_path(error) / "kernbench-sweep-XXXXXX").string();
-      if (::mkdtemp(name.data()) == nullptr) error = std::error_code(errno, std::generic_category());
-      path_ = name;
+    if (wanted.empty()) {
+      scratch_.emplace(fs::temp_directory_path(error).string());
+      return;
     }
-    if (error || !fs::is_directory(path_))
-      throw ConfigurationError(fmt::format("--results {}: cannot make the folder{}", in_quotes(path_.string()),
-                                           error ? ": " + error.message() : ""));
+    fs::create_directories(wanted, error);
+    if (error)
+      throw ConfigurationError(
+          fmt::format("--results {}: cannot make the folder: {}", in_quotes(wanted), error.message()));
   }
-  ~ResultFolder() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  ResultFolder(const ResultFolder&) = delete;
-  ResultFolder& operator=(const ResultFolder&) = delete;
 
-  std::string json(std::size_t number) const { return (path_ / fmt::format("{}.json", number + 1)).string(); }
-  std::string log(std::size_t number) const { return (path_ / fmt::format("{}.log", number + 1)).string(); }
+  std::string json(std::size_t number) const { return path(fmt::format("{}.json", number + 1)); }
+  std::string log(std::size_t number) const { return path(fmt::format("{}.log", number + 1)); }
 
  private:
-  bool kept_;
-  fs::path path_;
+  std::string path(const std::string& name) const { return scratch_ ? scratch_->path(name) : wanted_ + "/" + name; }
+
+  std::string wanted_;
+  std::optional<ScratchFolder> scratch_;
 };
 
 class Sweep {

@@ -121,7 +121,7 @@ void CompileCache::trim(const std::string& keep) const {
 
 ScratchFolder::ScratchFolder(const std::string& parent) : folder_(fmt::format("{}/{}XXXXXX", parent, kScratchPrefix)) {
   if (::mkdtemp(folder_.data()) != nullptr) return;
-  throw ConfigurationError(fmt::format("cannot make a folder in {} to compile in: {}", parent, std::strerror(errno)));
+  throw ConfigurationError(fmt::format("cannot make a folder in {}: {}", parent, std::strerror(errno)));
 }
 
 ScratchFolder::~ScratchFolder() {

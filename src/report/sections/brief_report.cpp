@@ -280,10 +280,10 @@ std::string failed_checks(const RunResult& result, std::size_t most, const Palet
 
 /// Failed checks and races, a line each; of both where there are both.
 std::string failures(const RunResult& result, const Palette& palette) {
-  const std::string checks = failed_checks(result, kMostFailed, palette);
-  if (checks.empty()) return race_lines(result, kMostFailed, palette);
-  const std::string races = race_lines(result, 1, palette);
-  return races.empty() ? checks : failed_checks(result, kMostFailed - 1, palette) + races;
+  const auto failed = [](const CheckResult& check) { return check.status == CheckStatus::failed; };
+  const bool both = std::ranges::any_of(result.checks, failed);
+  const std::size_t races = std::min(result.races.size(), both ? 1 : kMostFailed);
+  return failed_checks(result, kMostFailed - races, palette) + race_lines(result, races, palette);
 }
 
 std::string totals(const RunResult& result, const Palette& palette) {

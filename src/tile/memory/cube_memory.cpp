@@ -13,10 +13,6 @@ namespace kernbench::tile {
 
 namespace {
 
-CubeCoordinate cube_of(PeCoordinate pe) {
-  return {pe.sip, pe.cube};
-}
-
 /// "f16 [64, 32] (4KiB)"
 std::string block_text(DType dtype, const tl::Extents& shape) {
   return fmt::format("{} {} ({})", name(dtype), to_text(shape),

@@ -16,6 +16,10 @@
 
 namespace kernbench::tile {
 
+constexpr CubeCoordinate cube_of(PeCoordinate pe) {
+  return {pe.sip, pe.cube};
+}
+
 /// A region of an SRAM, and its bytes; operations under way hold them.
 struct CubeRegion {
   std::string name;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hardware/machine.h"
 #include "sim/scheduler.h"
+#include "tile/memory/cube_memory.h"
 #include "tile/program/program.h"
 
 namespace kernbench::tile {
@@ -76,10 +77,6 @@ bool reaches(tl::Scope scope, CubeCoordinate a, CubeCoordinate b) {
       break;
   }
   return true;
-}
-
-CubeCoordinate cube_around(PeCoordinate pe) {
-  return {pe.sip, pe.cube};
 }
 
 }  // namespace
@@ -163,11 +160,11 @@ Clock RaceDetector::release(ProgramState& state, std::uint64_t command, bool wit
 void RaceDetector::release_by_atomic(ProgramState& state, const KernelCommand& command) {
   if (command.scope == tl::Scope::pe) return;
   const Clock clock = release(state, command.number, true);
-  each_word(command, [&](std::uint64_t word) { atomics_[word][{command.scope, cube_around(state.at)}].join(clock); });
+  each_word(command, [&](std::uint64_t word) { atomics_[word][{command.scope, cube_of(state.at)}].join(clock); });
 }
 
 void RaceDetector::acquire_by_atomic(ProgramState& state, const KernelCommand& command) {
-  const CubeCoordinate here = cube_around(state.at);
+  const CubeCoordinate here = cube_of(state.at);
   each_word(command, [&](std::uint64_t word) {
     const auto found = atomics_.find(word);
     if (found == atomics_.end()) return;
