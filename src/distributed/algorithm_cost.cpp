@@ -17,6 +17,7 @@
 #include "base/nanoseconds.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/degree.h"
+#include "distributed/algorithms/pieces.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "distributed/tuning.h"
 #include "hardware/ipcq/installation.h"
@@ -406,7 +407,7 @@ double AlgorithmCost::of(std::int64_t bytes) const {
       if (std::ranges::find(step.apart, other) == step.apart.end()) idle = std::max(idle, left[other]);
     }
     const double share = step.share * static_cast<double>(bytes);
-    const double message = std::min(share / (lanes * pes_of_lane * step.part), slot);
+    const double message = message_of(share / (lanes * pes_of_lane * step.part));
     const double ns_per_byte =
         share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
     const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
@@ -425,6 +426,11 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     left.push_back(idle);
   }
   return last + through + rounds_ns;
+}
+
+double AlgorithmCost::message_of(double bytes) const {
+  if (algorithm == nullptr || !algorithm->in_pieces) return std::min(bytes, slot);
+  return std::min(bytes, static_cast<double>(piece_of(std::llround(bytes), std::llround(slot))));
 }
 
 double AlgorithmCost::latency_ns() const {

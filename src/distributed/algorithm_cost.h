@@ -40,7 +40,8 @@
 // (of a chain in several ways: with the weight on the busiest link of one way, as those of the other way pass at
 // another time) of `message` bytes of each PE that takes part, and the lanes behind which these are: all of both, but
 // of all-gathers and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a
-// step moves. The first PE is at a link in step i at first(i), the last one at last(i):
+// step moves. Of a chain, in which each rank passes on what comes in, a message is a piece (algorithms/pieces.h), not a
+// slot. The first PE is at a link in step i at first(i), the last one at last(i):
 //   first(1) = 0; last(1) = service(1) - own(1)
 //   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
@@ -110,6 +111,8 @@ struct AlgorithmCost {
 
  private:
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
+  /// Of so many bytes of a PE, those of a message.
+  double message_of(double bytes) const;
 };
 
 /// The way between the PEs of a SIP and its IO chiplet: on its busiest link, of each byte that the SIP sends, or

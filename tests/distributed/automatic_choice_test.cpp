@@ -405,10 +405,25 @@ TEST(AlgorithmCost, WaysOfAChainAreAtOneRankAtDifferentTimes) {
   const AlgorithmCost::Step around = cost("bidirectional_ring_all_gather", network, all_gather).steps.at(0);
   EXPECT_NEAR(around.ns_per_byte * rate, 1 / kShared, 1e-9) << "all ranks send at all times";
   EXPECT_EQ(around.own_ns_per_byte, around.ns_per_byte);
-  EXPECT_EQ(chosen(switched, 16, 2 << 20, automatic(), broadcast), "bidirectional_ring_broadcast")
-      << "measured: 39.6 us, one way 43.3";
-  EXPECT_EQ(chosen(switched, 16, 2 << 20, automatic(), reduce), "bidirectional_ring_reduce") << "39.7 us, 44.7";
-  EXPECT_EQ(chosen(switched, 16, 8 << 20, automatic(), broadcast), "ring_broadcast") << "77.6 us, two ways 78.0";
+  EXPECT_EQ(chosen(switched, 16, 256 << 10, automatic(), broadcast), "bidirectional_ring_broadcast")
+      << "measured: 23.3 us, one way 23.9";
+  EXPECT_EQ(chosen(switched, 16, 256 << 10, automatic(), reduce), "bidirectional_ring_reduce") << "22.9 us, 24.0";
+  EXPECT_EQ(chosen(switched, 16, 8 << 20, automatic(), broadcast), "ring_broadcast") << "69.2 us, two ways 73.1";
+}
+
+/// A rank passes a piece on when it has all of it: 2 KiB of each PE at least, a sixteenth of its bytes, 16 KiB at most.
+TEST(AlgorithmCost, OfAChainEachRankAddsThePassageOfAPiece) {
+  const auto around = machine(4, "ring_1d");
+  const topology::Network network(around);
+  const double rate = static_cast<double>(around.system.link.payload_rate().count()) * 1e-9, pes = 128, lanes = 8;
+  const AlgorithmCost chain = cost("ring_broadcast", network, CollectiveOperation::broadcast);
+  for (const auto& [of_a_pe, piece] :
+       {std::pair{1000, 1000}, {5000, 2048}, {32768, 2048}, {32770, 4096}, {200000, 14336}, {1 << 20, 16384}}) {
+    const double bytes = pes * of_a_pe;
+    EXPECT_NEAR(chain.of(static_cast<std::int64_t>(bytes)),
+                chain.latency_ns() + bytes / rate + 2 * piece * lanes / rate, 1)
+        << of_a_pe;
+  }
 }
 
 TEST(AlgorithmCost, LevelsOfATreeThatOneTileGoesThroughAreSteps) {

@@ -110,12 +110,14 @@ LoggedRun run_with(const Keys& keys, const std::function<void(int rank)>& body) 
 struct Call {
   std::string name, sender, receiver;
   std::function<void(int rank, const torch::Tensor& x)> run;
+  bool in_pieces = false;  // sixteenths of the tensor, in multiples of 2 KiB, at most a slot
 };
 std::vector<Call> calls() {
   return {
       {"send", "send", "recv",
        [](int rank, const torch::Tensor& x) { rank == 0 ? dist::send(x, 1) : static_cast<void>(dist::recv(x, 0)); }},
-      {"broadcast", "ring_broadcast", "ring_broadcast", [](int, const torch::Tensor& x) { dist::broadcast(x, 0); }}};
+      {"broadcast", "ring_broadcast", "ring_broadcast", [](int, const torch::Tensor& x) { dist::broadcast(x, 0); },
+       true}};
 }
 
 /// The messages of a tensor of `elements` f32 on one PE, whose program on rank `late` begins long after the other.
@@ -167,15 +169,16 @@ std::int64_t tile_bytes(const Keys& keys) {
   return count_of(keys, "slot_size", 16 * 1024) / 4 * 4;
 }
 
-// ---- slot_size: ceil(bytes / slot_size) messages, all but the last of slot_size bytes ----
+// ---- slot_size: ceil(bytes / slot_size) messages, all but the last of slot_size bytes; of a chain in pieces more ----
 
-TEST(CollectivesLaw, ATensorGoesInTilesOfASlot) {
-  constexpr std::int64_t kElements = 5000;
+TEST(CollectivesLaw, ATensorGoesInTilesOfASlotOrAPiece) {
+  constexpr std::int64_t kElements = 20000, kPiece = 3 * 2048;  // a sixteenth is 5000 bytes
   for (const Call& call : calls()) {
     for (const std::string slot : {"1000B", "4096B", "6002B", "20000B", "30000B"}) {
       const Keys keys{{"slot_size", slot}, {"vc_chunk_size", "500B"}};
       const Messages m = messages(keys, call, kElements, 0);
-      const std::int64_t tile = tile_bytes(keys), tiles = (4 * kElements + tile - 1) / tile;
+      const std::int64_t tile = call.in_pieces ? std::min(tile_bytes(keys), kPiece) : tile_bytes(keys);
+      const std::int64_t tiles = (4 * kElements + tile - 1) / tile;
       EXPECT_EQ(m.sends.size(), static_cast<std::size_t>(tiles)) << call.name << ", " << slot;
       EXPECT_EQ(m.receives.size(), static_cast<std::size_t>(tiles)) << call.name << ", " << slot;
     }
@@ -190,12 +193,13 @@ TEST(CollectivesLaw, OneTileTakesTheTimeOfOneMessageThroughItsMemory) {
     for (const std::string kind : {"tcm", "hbm", "sram"}) {
       for (const std::string chunk : {"256B", "1024B", "4096B"}) {
         const Keys keys{{"buffer_kind", kind}, {"vc_chunk_size", chunk}};
-        const Messages m = messages(keys, call, 3000, 0);
+        const std::int64_t bytes = call.in_pieces ? 2048 : 12000;
+        const Messages m = messages(keys, call, bytes / 4, 0);
         ASSERT_EQ(m.sends.size(), 1u) << call.name;
         ASSERT_EQ(m.receives.size(), 1u) << call.name;
         const auto channel = hardware::channel(m.run.topology, kSender, kReceiver, parameters_of(keys));
         const Logged &send = m.sends.front(), &receive = m.receives.front();
-        const auto law = hardware::message_law(m.run.topology, channel, Bytes(12000), send.started, receive.started);
+        const auto law = hardware::message_law(m.run.topology, channel, Bytes(bytes), send.started, receive.started);
         EXPECT_EQ(send.finished, law.sent) << call.name << ", " << kind << ", chunk " << chunk;
         EXPECT_EQ(receive.finished, law.received) << call.name << ", " << kind << ", chunk " << chunk;
         received[kind + chunk] = receive.finished - send.started;

@@ -147,6 +147,7 @@ struct CollectiveAlgorithm {
   std::function<std::vector<CostStep>(const GroupShape& ranks)> steps_of_few = {};
   /// Why it does not take a call, and what would fit; empty: it does. Without a function it takes every call.
   std::function<std::string(const collectives::Group& group, const collectives::Call& call)> validator = {};
+  bool in_pieces = false;  // its messages are those of a chain (pieces.h)
   bool in_rounds = false;  // of all pairs: it may take several launches, each with some of its channels
 };
 

@@ -5,6 +5,7 @@
 // order.
 #include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/pieces.h"
 #include "distributed/algorithms/ring.h"
 
 namespace kernbench::distributed {
@@ -15,7 +16,7 @@ void broadcast_around_ring(const RankView& ranks, const CollectiveArguments& arg
   const bool is_root = ranks.number(ranks.rank) == arguments.root;
   const bool is_last = ranks.number(ranks.after(1)) == arguments.root;
   for_each_local_shard(x, [&](Range shard) {
-    for_each_tile(shard, ranks.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+    for_each_tile(shard, elements_of_piece(shard, ranks, x.dtype()), [&](std::int64_t at, std::int64_t elements) {
       tl::Tile tile;
       if (is_root) {
         if (!is_last) tile = tl::load(x, {at}, {elements});
@@ -45,7 +46,8 @@ CollectiveAlgorithm ring_broadcast() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = broadcast_around_ring,
-          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; },
+          .in_pieces = true};
 }
 
 CollectiveAlgorithm bidirectional_ring_broadcast() {
@@ -61,7 +63,8 @@ CollectiveAlgorithm bidirectional_ring_broadcast() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = broadcast_both_ways,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; },
+          .in_pieces = true};
 }
 
 }  // namespace kernbench::distributed

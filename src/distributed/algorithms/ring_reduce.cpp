@@ -7,6 +7,7 @@
 // order.
 #include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/neighbours.h"
+#include "distributed/algorithms/pieces.h"
 #include "distributed/algorithms/reduction.h"
 #include "distributed/algorithms/ring.h"
 
@@ -20,7 +21,7 @@ void reduce_along_ring(const RankView& ranks, const CollectiveArguments& argumen
   const bool is_root = ranks.number(ranks.rank) == arguments.root;
   const bool is_first = ranks.number(ranks.before(1)) == arguments.root;
   for_each_local_shard(x, [&](Range shard) {
-    for_each_tile(shard, ranks.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+    for_each_tile(shard, elements_of_piece(shard, ranks, x.dtype()), [&](std::int64_t at, std::int64_t elements) {
       tl::Tile folded = tl::load(x, {at}, {elements});
       if (!is_first) folded = reduce(op, receive_from(ranks.previous(), elements, x.dtype()), folded);
       if (!is_root) return send_to(ranks.next(), folded, ranks.window);
@@ -46,7 +47,8 @@ CollectiveAlgorithm ring_reduce() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_along_ring,
-          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; },
+          .in_pieces = true};
 }
 
 CollectiveAlgorithm bidirectional_ring_reduce() {
@@ -62,7 +64,8 @@ CollectiveAlgorithm bidirectional_ring_reduce() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways_to_root,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; },
+          .in_pieces = true};
 }
 
 }  // namespace kernbench::distributed
