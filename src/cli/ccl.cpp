@@ -78,6 +78,7 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);
   };
+  ccl::check_algorithms(test, request.algorithms, options, plainly);
   if (!command.tune.empty() && request.algorithms.empty())
     request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
   status.show("measuring " + std::string(test.name));

@@ -313,6 +313,7 @@ struct SweepTexts {
     SweepCommand out;
     for (const std::string& text : over) out.axes.push_back(sweep::axis_of(text));
     if (out.axes.empty()) throw ConfigurationError("sweep needs something to vary: --over M=512,1024");
+    sweep::check_names(out.axes);
     for (const char* option : {"--json", "-q", "--quiet", "--trace", "--op-log", "--wait-graph", "--report"}) {
       const auto is_option = [&](const std::string& text) {
         return text == option || text.starts_with(std::string(option) + "=");

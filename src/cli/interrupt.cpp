@@ -38,7 +38,7 @@ void on_interrupt(int signal) {
     if (now_ms() - requested_at_ms >= kSameRequestMs) leave(signal);
     return;
   }
-  by_sigterm = signal == SIGTERM;
+  by_sigterm = signal != SIGINT;
   requested_at_ms = now_ms();
   stop_requested = true;
   if (!is_writing) ::alarm(kGraceSeconds);
@@ -57,6 +57,9 @@ const std::atomic<bool>& handle_interrupts() {
   install(SIGALRM, leave);
   install(SIGINT, on_interrupt);
   install(SIGTERM, on_interrupt);
+  // Of a terminal that is closed; nohup(1) has it ignored.
+  struct sigaction before{};
+  if (::sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) install(SIGHUP, on_interrupt);
   return stop_requested;
 }
 

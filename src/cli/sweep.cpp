@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,12 +47,22 @@ class ResultFolder {
     if (error)
       throw ConfigurationError(
           fmt::format("--results {}: cannot make the folder: {}", in_quotes(wanted), error.message()));
+    if (!std::ofstream(log(0)))
+      throw ConfigurationError(fmt::format("--results {}: cannot write into this folder: {}", in_quotes(wanted),
+                                           std::generic_category().message(errno)));
+    for (std::size_t number = 0; forget(number); ++number) continue;
   }
 
   std::string json(std::size_t number) const { return path(fmt::format("{}.json", number + 1)); }
   std::string log(std::size_t number) const { return path(fmt::format("{}.log", number + 1)); }
 
  private:
+  /// Of an earlier sweep. Whether there was any.
+  bool forget(std::size_t number) const {
+    std::error_code ignored;
+    const bool result = fs::remove(json(number), ignored), said = fs::remove(log(number), ignored);
+    return result || said;
+  }
   std::string path(const std::string& name) const { return scratch_ ? scratch_->path(name) : wanted_ + "/" + name; }
 
   std::string wanted_;
@@ -114,13 +127,20 @@ class Sweep {
     const std::string text = read_whole(json).value_or("");
     if (!text.empty()) {
       run.result = report::from_json(text, json);
+      run.exit_code = exit_code_of(run.result);
     } else {
-      const std::string why = child.error != 0 ? "this program cannot be started again"
-                                               : fmt::format("exit code {}: {}", child.exit_code, child.output);
-      run.result.error = report::ErrorResult{"ProgramError", "no result: " + why, ""};
+      run.result.error = report::ErrorResult{"ProgramError", "no result: " + why_none(child), ""};
       run.result.status = report::RunStatus::error;
+      const bool is_known = child.exit_code > 0 && child.exit_code <= static_cast<int>(ExitCode::internal);
+      run.exit_code = is_known ? static_cast<ExitCode>(child.exit_code) : ExitCode::program;
     }
     return run;
+  }
+  static std::string why_none(const ChildResult& child) {
+    if (child.error != 0) return "this program cannot be started again";
+    const std::size_t begin = child.output.find_first_not_of(" \n");
+    const std::string said = begin == std::string::npos ? "it said nothing" : child.output.substr(begin);
+    return fmt::format("exit code {}: {}", child.exit_code, said);
   }
 
   const SweepCommand& command_;
@@ -136,7 +156,7 @@ class Sweep {
 /// The worst of all.
 ExitCode worst_code_of(const std::vector<sweep::Run>& runs) {
   ExitCode worst = ExitCode::ok;
-  for (const sweep::Run& run : runs) worst = std::max(worst, exit_code_of(run.result));
+  for (const sweep::Run& run : runs) worst = std::max(worst, run.exit_code);
   return worst;
 }
 

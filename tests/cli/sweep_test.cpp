@@ -46,7 +46,7 @@ TEST(SweepAxes, RefuseWhatIsNoneWithTheReason) {
   EXPECT_THAT(error_of([] { sweep::axis_of("M="); }), HasSubstr("a value is empty"));
   EXPECT_THAT(error_of([] { sweep::axis_of("M=8,,9"); }), HasSubstr("a value is empty"));
   EXPECT_THAT(error_of([] { sweep::axis_of("M=8,9,8"); }), HasSubstr("\"8\" is given twice"));
-  EXPECT_THAT(error_of([] { sweep::points_of({{"M", {"1"}}, {"M", {"2"}}}, 10); }), HasSubstr("M is given twice"));
+  EXPECT_THAT(error_of([] { sweep::check_names({{"M", {"1"}}, {"M", {"2"}}}); }), HasSubstr("M is given twice"));
   EXPECT_THAT(error_of([] { sweep::points_of({{"M", {"1", "2", "3"}}, {"N", {"1", "2"}}}, 5); }),
               HasSubstr("more than 5 combinations"));
 }
@@ -96,7 +96,12 @@ class SweepTest : public ::testing::Test {
     }
     if (m == 14) {  // dies without a result
       child.exit_code = 139;
-      child.output = "a crash";
+      child.output = "\n  a crash\n";
+      return child;
+    }
+    if (m == 15) {  // a usage error
+      child.exit_code = 2;
+      child.output = "kernbench: error: what";
       return child;
     }
     std::ofstream(arguments.back()) << report::to_json(result);
@@ -150,6 +155,12 @@ TEST_F(SweepTest, KeepsResultsWhereAsked) {
   const std::string folder = ::testing::TempDir() + "kernbench_sweep_results";
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4,8", "--results", folder}), 0);
   for (const char* name : {"/1.json", "/2.json"}) EXPECT_TRUE(std::ifstream(folder + name).good()) << name;
+  // Nothing of an earlier sweep is taken for a result, or left beside those of this one.
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=15", "--results", folder}), 2);
+  EXPECT_THAT(out_, HasSubstr("exit code 2: kernbench: error: what"));
+  for (const char* name : {"/1.json", "/2.json"}) EXPECT_FALSE(std::ifstream(folder + name).good()) << name;
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4", "--results", "/proc"}), 2);
+  EXPECT_THAT(err_, HasSubstr("--results \"/proc\": cannot write into this folder"));
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4", "--results", "/dev/null/x"}), 2);
   EXPECT_THAT(err_, HasSubstr("--results \"/dev/null/x\": cannot make the folder"));
 }

@@ -411,14 +411,14 @@ TEST(AlgorithmCost, WaysOfAChainAreAtOneRankAtDifferentTimes) {
   EXPECT_EQ(chosen(switched, 16, 8 << 20, automatic(), broadcast), "ring_broadcast") << "69.2 us, two ways 73.1";
 }
 
-/// A rank passes a piece on when it has all of it: 2 KiB of each PE at least, a sixteenth of its bytes, 16 KiB at most.
+/// A rank passes a piece on when it has all of it: a 32nd of a PE's bytes, 2 KiB at least and 16 KiB at most.
 TEST(AlgorithmCost, OfAChainEachRankAddsThePassageOfAPiece) {
   const auto around = machine(4, "ring_1d");
   const topology::Network network(around);
   const double rate = static_cast<double>(around.system.link.payload_rate().count()) * 1e-9, pes = 128, lanes = 8;
   const AlgorithmCost chain = cost("ring_broadcast", network, CollectiveOperation::broadcast);
   for (const auto& [of_a_pe, piece] :
-       {std::pair{1000, 1000}, {5000, 2048}, {32768, 2048}, {32770, 4096}, {200000, 14336}, {1 << 20, 16384}}) {
+       {std::pair{1000, 1000}, {5000, 2048}, {65536, 2048}, {65540, 3072}, {200000, 7168}, {1 << 20, 16384}}) {
     const double bytes = pes * of_a_pe;
     EXPECT_NEAR(chain.of(static_cast<std::int64_t>(bytes)),
                 chain.latency_ns() + bytes / rate + 2 * piece * lanes / rate, 1)

@@ -110,7 +110,7 @@ LoggedRun run_with(const Keys& keys, const std::function<void(int rank)>& body) 
 struct Call {
   std::string name, sender, receiver;
   std::function<void(int rank, const torch::Tensor& x)> run;
-  bool in_pieces = false;  // sixteenths of the tensor, in multiples of 2 KiB, at most a slot
+  bool in_pieces = false;  // 32nds of the tensor, in whole KiB, 2 KiB at least, at most a slot
 };
 std::vector<Call> calls() {
   return {
@@ -172,7 +172,7 @@ std::int64_t tile_bytes(const Keys& keys) {
 // ---- slot_size: ceil(bytes / slot_size) messages, all but the last of slot_size bytes; of a chain in pieces more ----
 
 TEST(CollectivesLaw, ATensorGoesInTilesOfASlotOrAPiece) {
-  constexpr std::int64_t kElements = 20000, kPiece = 3 * 2048;  // a sixteenth is 5000 bytes
+  constexpr std::int64_t kElements = 20000, kPiece = 3 * 1024;  // a 32nd is 2500 bytes
   for (const Call& call : calls()) {
     for (const std::string slot : {"1000B", "4096B", "6002B", "20000B", "30000B"}) {
       const Keys keys{{"slot_size", slot}, {"vc_chunk_size", "500B"}};

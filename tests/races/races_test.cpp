@@ -237,6 +237,40 @@ TEST(Races, AMessageOrdersWhatHadFinished) {
               SizeIs(1));
 }
 
+TEST(Races, AMessageThatOvertakesALoadDoesNotOrderIt) {
+  const auto receive_and_store = [](const tl::Tensor& x) {
+    tl::recv(DType::f32, {1}, tl::member(0));
+    store_row(x);
+  };
+  EXPECT_THAT(races_of(
+                  [](const tl::Tensor& x) {
+                    const tl::Tile token = one();
+                    auto [tile, loaded] = tl::load_async(x, {0, 0}, {1, kRow});
+                    tl::send(token, tl::member(1));
+                    tl::wait(loaded);
+                  },
+                  receive_and_store),
+              SizeIs(1));
+  EXPECT_THAT(races_of(
+                  [](const tl::Tensor& x) {
+                    const tl::Tile token = one();
+                    load_row(x);
+                    tl::send(token, tl::member(1));
+                  },
+                  receive_and_store),
+              IsEmpty());
+}
+
+TEST(Races, NotOfLanesThatMasksPart) {
+  const auto fill = [](const tl::Tensor& x) {
+    const tl::Tile lane = tl::reshape(tl::arange(0, kRow), {1, kRow});
+    const tl::Tile mask = lane % 4 == static_cast<std::int32_t>(tl::program_id());
+    tl::store(x, {0, 0}, tl::full({1, kRow}, 1.0f, DType::f32), {.mask = mask});
+    tl::wait(tl::store_async(x, {1, 0}, tl::load(x, {0, 0}, {1, kRow}, {.other = 0.0f, .mask = mask}), {.mask = mask}));
+  };
+  EXPECT_THAT(races_of(fill), IsEmpty());
+}
+
 TEST(Races, AMessageOfWhatWasLoadedOrdersALaterStoreOfOthers) {
   EXPECT_THAT(races_of([](const tl::Tensor& x) { tl::send(tl::load(x, {0, 0}, {1, kRow}) * 2.0f, tl::member(1)); },
                        [](const tl::Tensor& x) {

@@ -25,7 +25,7 @@ std::string form_columns(const Row* row) {
 std::string bound_columns(const Row& row) {
   if (!row.bound_us) return {};
   constexpr double kPercent = 100;
-  const double share = row.time_us > 0 ? kPercent * *row.bound_us / row.time_us : 0;
+  const double share = row.slowest_us > 0 ? kPercent * *row.bound_us / row.slowest_us : 0;
   return fmt::format("  {:>8}  {:>5.1f}", fitted(*row.bound_us, 8), share);
 }
 

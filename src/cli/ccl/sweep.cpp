@@ -227,6 +227,7 @@ Row row_of(const Job& job, std::size_t index) {
   row.reduction = point.reduction.name;
   row.root = job.test.has_root ? std::to_string(point.root) : "-1";
   row.time_us = time_of(times, job.average);
+  row.slowest_us = time_of(times, Average::most);
   row.sent = *std::ranges::max_element(job.findings.sent[index]);
   row.setup_us = job.findings.setup.in_seconds() * 1e6;
   if (row.time_us > 0) row.algorithm_bandwidth = static_cast<double>(counts.counted * item) / row.time_us * 1e-3;

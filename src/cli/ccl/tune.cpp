@@ -35,6 +35,22 @@ void look(const SimulateOptions& options, const Simulate& simulate,
 
 }  // namespace
 
+void check_algorithms(const Test& test, const std::vector<std::string>& names, const SimulateOptions& options,
+                      const Simulate& simulate) {
+  if (names.empty()) return;
+  look(options, simulate, [&](runtime::HostContext& context) {
+    const auto spec = distributed::algorithm_of(context, {});
+    for (const std::string& name : names) {
+      const distributed::CollectiveAlgorithm* algorithm = spec.table->named(name);
+      if (algorithm == nullptr) continue;
+      const auto operation = distributed::name(algorithm->operation);
+      if (find_test(operation).name == test.name) continue;
+      throw ConfigurationError(
+          fmt::format("--algo {}: this is an algorithm of {}, not of {}", name, operation, test.name));
+    }
+  });
+}
+
 std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
                                              const Simulate& simulate) {
   const CollectiveOperation operation = operation_of(test);
@@ -58,7 +74,7 @@ std::string to_tuning(const Test& test, const Sweep& sweep, const SimulateOption
   std::map<std::int64_t, std::map<std::string, double>> times;  // by size and algorithm
   std::vector<std::string> order;
   for (const Row& row : sweep.rows) {
-    times[row.size.count()][row.algorithm] += row.time_us;
+    times[row.size.count()][row.algorithm] += row.slowest_us;
     if (std::ranges::find(order, row.algorithm) == order.end()) order.push_back(row.algorithm);
   }
   distributed::Tuning::Sizes sizes;

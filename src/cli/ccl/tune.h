@@ -11,14 +11,19 @@
 
 namespace kernbench::cli::ccl {
 
+/// ConfigurationError when one of the names is that of another operation's algorithm: the test's calls would be done by
+/// something else.
+void check_algorithms(const Test& test, const std::vector<std::string>& names, const SimulateOptions& options,
+                      const Simulate& simulate);
+
 /// The algorithms of a test's operation that can run on as many ranks, those of `options` too. ConfigurationError for
 /// an operation whose algorithm is not chosen automatically.
 std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
                                              const Simulate& simulate);
 
 /// The text of a file that says what `before` (of the file `path`; empty: nothing) says, and for the sweep's operation
-/// and ranks the algorithm that took the least time, over all of its rows of a size. From one size to the next the
-/// algorithm changes in the middle, by factors.
+/// and ranks the algorithm that took the least time, of the rank that was through last, over all of its rows of a size.
+/// From one size to the next the algorithm changes in the middle, by factors.
 std::string to_tuning(const Test& test, const Sweep& sweep, const SimulateOptions& options, const std::string& before,
                       const std::string& path, const Simulate& simulate);
 

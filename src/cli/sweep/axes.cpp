@@ -42,11 +42,16 @@ Axis axis_of(const std::string& text) {
   return axis;
 }
 
-std::vector<Point> points_of(const std::vector<Axis>& axes, std::size_t most) {
-  std::vector<Point> points(1);
+void check_names(const std::vector<Axis>& axes) {
   std::set<std::string> names;
   for (const Axis& axis : axes) {
     if (!names.insert(axis.name).second) throw ConfigurationError(fmt::format("--over {} is given twice", axis.name));
+  }
+}
+
+std::vector<Point> points_of(const std::vector<Axis>& axes, std::size_t most) {
+  std::vector<Point> points(1);
+  for (const Axis& axis : axes) {
     if (points.size() * axis.values.size() > most)
       throw ConfigurationError(fmt::format("the sweep has more than {} combinations; give fewer values", most));
     std::vector<Point> longer;

@@ -16,11 +16,13 @@ struct Axis {
 /// value that is given twice.
 Axis axis_of(const std::string& text);
 
+/// ConfigurationError for axes of one name.
+void check_names(const std::vector<Axis>& axes);
+
 /// A value for each axis.
 using Point = std::vector<std::string>;
 
-/// All combinations; the last axis varies fastest. ConfigurationError for axes of one name, and for more combinations
-/// than `most`.
+/// All combinations; the last axis varies fastest. ConfigurationError for more combinations than `most`.
 std::vector<Point> points_of(const std::vector<Axis>& axes, std::size_t most);
 
 /// What `kernbench run` is told for a point: "-p M=512", "--set cube.hbm.bandwidth=2TB/s", "--topology tiny".

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "cli/sweep/axes.h"
 #include "report/result.h"
 
@@ -13,6 +14,7 @@ namespace kernbench::cli::sweep {
 struct Run {
   Point point;
   report::RunResult result;
+  ExitCode exit_code = ExitCode::ok;  // of its process
 };
 
 /// A row for each: its values, the time (of the region of interest, if the program marks one), how many times as fast

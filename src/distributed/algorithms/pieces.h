@@ -10,14 +10,14 @@
 
 namespace kernbench::distributed {
 
-/// A rank passes a message on when it has all of it, so that each rank of a chain adds the time of one to the whole.
-/// Sixteen of them keep that below a sixteenth of a PE's bytes for each rank; fewer than 2 KiB are more messages than a
-/// PE can issue while they are under way.
-inline constexpr std::int64_t kPieces = 16, kLeastPiece = 2048;
+/// A rank passes a message on when it has all of it, so that each rank of a chain adds the time of one to the whole: of
+/// 32 messages a thirty-second of what a PE's bytes take. Less than 2 KiB are more messages than a PE can issue while
+/// they are under way.
+inline constexpr std::int64_t kPieces = 32, kUnitOfPiece = 1024, kLeastPiece = 2048;
 
 /// Of the bytes that a PE passes on, those of a message; a slot at most.
 inline std::int64_t piece_of(std::int64_t bytes, std::int64_t slot) {
-  return std::min(slot, std::max<std::int64_t>(tl::cdiv(bytes, kPieces * kLeastPiece), 1) * kLeastPiece);
+  return std::min(slot, std::max(kLeastPiece, tl::cdiv(bytes, kPieces * kUnitOfPiece) * kUnitOfPiece));
 }
 /// The same in elements, of a shard.
 inline std::int64_t elements_of_piece(Range shard, const RankView& ranks, DType dtype) {

@@ -174,6 +174,7 @@ tl::Tile issue_load(const AccessCall& call, const std::shared_ptr<TileState>& re
   auto command =
       program.new_command(hardware::DmaWork{hardware::DmaKind::read, std::move(places.legs), std::move(places.pages)},
                           call.kind, result, {lanes.offsets, lanes.mask, lanes.other_tile});
+  command->masks_lanes = lanes.mask_chooses;
   result->expression = expression_of(command->dma().legs, plain ? 0 : result->expression);
   const auto shape = to_shape(result->shape());
   const DType dtype = result->dtype();
@@ -227,6 +228,7 @@ hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, 
   auto command =
       program.new_command(hardware::DmaWork{hardware::DmaKind::write, std::move(places.legs), std::move(places.pages)},
                           call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
+  command->masks_lanes = lanes.mask_chooses;
   sim::this_fiber::note_progress();
   const bool plain = state->shape() == shape && !lanes.mask_chooses;
   const bool data = program.environment().data_enabled;

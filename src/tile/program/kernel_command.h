@@ -50,6 +50,7 @@ class KernelCommand final : public hardware::Command {
   std::uint64_t window_offset = 0;               // of a one-sided access, in its window
   bool acquires = false;                         // memory accesses behind it start when it has finished
   bool releases = false;                         // it starts when those before it have finished
+  bool masks_lanes = false;                      // of the bytes of its legs only those of some lanes are touched
   tl::Scope scope = tl::Scope::pe;               // among whom it orders; changes no time
   DType widest = DType::f32;                     // vector: of the types of its operands and result
   std::optional<MessageEnd> message_end;         // of a send or a receive

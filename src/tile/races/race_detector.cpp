@@ -25,9 +25,8 @@ const hardware::DmaWork* atomic_of(const KernelCommand& command) {
   return dma != nullptr && dma->kind == hardware::DmaKind::atomic ? dma : nullptr;
 }
 
-bool may_write(const KernelCommand& command) {
-  const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
-  return window_of(command) != nullptr || (dma != nullptr && dma->writes());
+bool accesses_memory(const KernelCommand& command) {
+  return command.engine() == hardware::EngineKind::dma || window_of(command) != nullptr;
 }
 
 AccessKind kind_of(const KernelCommand& command, bool writes) {
@@ -138,16 +137,15 @@ void RaceDetector::forget_what_is_over() {
 
 void RaceDetector::on_made(KernelCommand& command, KernelCommand* /*granted_by*/) {
   ProgramState* state = state_of(command);
-  const bool accesses = command.engine() == hardware::EngineKind::dma || window_of(command) != nullptr;
-  if (state == nullptr || !accesses) return;
+  if (state == nullptr || !accesses_memory(command)) return;
   state->behind_last_access = command.number + 1;
-  if (may_write(command)) state->unfinished.push_back(command.number);
+  state->unfinished.push_back(command.number);
 }
 
 Clock RaceDetector::release(ProgramState& state, std::uint64_t command, bool with_itself) {
   Release now{with_itself ? command + 1 : command, {}};
-  for (const std::uint64_t write : state.unfinished) {
-    if (write < command) now.unfinished.push_back(write);
+  for (const std::uint64_t access : state.unfinished) {
+    if (access < command) now.unfinished.push_back(access);
   }
   const bool is_last = !state.releases.empty() && state.releases.back().next >= state.behind_last_access &&
                        state.releases.back().unfinished == now.unfinished;
@@ -193,7 +191,7 @@ void RaceDetector::on_operation(const OperationRecord& operation) {
   const KernelCommand& command = operation.command();
   ProgramState* state = state_of(command);
   if (state == nullptr) return;
-  if (may_write(command)) std::erase(state->unfinished, command.number);
+  if (accesses_memory(command)) std::erase(state->unfinished, command.number);
   for (const HappensBefore& edge : operation.happens_before()) {
     if (edge.reason != HappensBefore::Reason::message) continue;
     const auto found = messages_.find(edge.before);
@@ -211,6 +209,7 @@ void RaceDetector::on_signal_seen(const Program& program, PhysAddr word) {
 }
 
 void RaceDetector::touch(const ProgramState& state, const KernelCommand& command) {
+  if (command.masks_lanes) return;
   std::vector<std::uint32_t> told;  // sites with which this operation is known to race
   OperationRecord(command).for_each_range([&](const ByteRange& range) {
     const auto first = address_of(command, range);
@@ -244,8 +243,7 @@ bool RaceDetector::lies_before(const MemoryAccess& earlier, const MemoryAccess& 
   const Clock::Entry* known = behind.clock.find(earlier.program);
   if (known == nullptr) return false;
   const Release& release = before.releases[known->release];
-  if (earlier.number >= release.next) return false;
-  return earlier.kind == AccessKind::read || !std::ranges::binary_search(release.unfinished, earlier.number);
+  return earlier.number < release.next && !std::ranges::binary_search(release.unfinished, earlier.number);
 }
 
 RaceAccess RaceDetector::describe(const MemoryAccess& access) const {

@@ -10,8 +10,10 @@
 // Accesses of one program, reads among each other, and atomics among each other never race.
 //
 // As FastTrack (Flanagan, Freund, 2009) does it for threads: clocks by program, and for each byte range the accesses
-// that nothing later stands for. Unlike a thread, a program has several accesses under way: a release lists the writes
+// that nothing later stands for. Unlike a thread, a program has several accesses under way: a release lists those
 // before it that it does not stand for.
+//
+// Which lanes a mask chooses is known here of pointers alone: loads and stores of boxes with a mask are not looked at.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +62,7 @@ class RaceDetector final : public OperationConsumer {
   void on_signal_seen(const Program& program, PhysAddr word) override;
 
  private:
-  /// What a release of a program stands for: its operations before `next` but writes that had not finished.
+  /// What a release of a program stands for: its operations before `next` but those that had not finished.
   struct Release {
     std::uint64_t next = 0;
     std::vector<std::uint64_t> unfinished;  // ascending
@@ -72,7 +74,7 @@ class RaceDetector final : public OperationConsumer {
     std::optional<Time> ended;
     Clock clock;                            // what lies before what it issues now
     std::vector<Release> releases;          // by number
-    std::vector<std::uint64_t> unfinished;  // writes, ascending
+    std::vector<std::uint64_t> unfinished;  // accesses, ascending
     std::uint64_t behind_last_access = 0;   // the number behind that of the last access so far
     std::shared_ptr<const std::string> launch;
     PeCoordinate at;
