@@ -19,7 +19,9 @@ namespace dist = torch::distributed;
 using distributed::CollectiveOperation;
 using torch::Tensor;
 
-constexpr std::int64_t kBlock = 2 * 4096;  // elements: two tiles of f32
+// Elements of f32 in two tiles, which are the pieces of a chain, too.
+constexpr std::int64_t kBlock = 2 * 512;
+constexpr const char* kTiles = "slot_size: 2KiB";
 
 Tensor x(std::int64_t blocks) {
   return torch::zeros({blocks * kBlock}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
@@ -45,8 +47,8 @@ std::int64_t sip_bytes(SimulateOptions options, int ranks, const std::function<s
 }
 
 /// Of one send of a block from a rank to the next.
-std::int64_t bytes_of_a_block(int ranks) {
-  return sip_bytes(machine_of(ranks), ranks, [](int rank) -> std::function<void()> {
+std::int64_t bytes_of_a_block(const SimulateOptions& options, int ranks) {
+  return sip_bytes(options, ranks, [](int rank) -> std::function<void()> {
     return [rank, block = x(1)] {
       if (rank == 0) dist::send(block, 1);
       if (rank == 1) dist::recv(block, 0);
@@ -56,7 +58,7 @@ std::int64_t bytes_of_a_block(int ranks) {
 
 std::int64_t blocks_sent(const SimulateOptions& options, int ranks,
                          const std::function<std::function<void()>(int rank)>& make) {
-  const std::int64_t block = bytes_of_a_block(ranks), all = sip_bytes(options, ranks, make);
+  const std::int64_t block = bytes_of_a_block(options, ranks), all = sip_bytes(options, ranks, make);
   EXPECT_GE(block, kBlock * 4);
   EXPECT_LE(block, kBlock * 4 * 11 / 10);
   EXPECT_EQ(all % block, 0) << all << " bytes are not those of whole blocks, " << block;
@@ -65,7 +67,7 @@ std::int64_t blocks_sent(const SimulateOptions& options, int ranks,
 
 TEST(CollectiveTraffic, OfRingsIsTheLeastThatThereIs) {
   for (const int n : {2, 3, 5}) {
-    const auto options = machine_with(algorithms_of(CollectiveOperation::all_reduce).front(), n);
+    const auto options = machine_with(algorithms_of(CollectiveOperation::all_reduce).front(), n, kTiles);
     EXPECT_EQ(blocks_sent(options, n, [&](int) { return [t = x(n)] { dist::all_reduce(t); }; }), n * 2 * (n - 1));
     EXPECT_EQ(blocks_sent(options, n, [&](int) { return [a = x(1), b = x(n)] { dist::reduce_scatter_tensor(a, b); }; }),
               n * (n - 1));
@@ -80,7 +82,7 @@ TEST(CollectiveTraffic, OfRingsIsTheLeastThatThereIs) {
 TEST(CollectiveTraffic, OfPairsIsOneBlockForEach) {
   for (const int n : {2, 3, 5}) {
     const auto options =
-        machine_with(find_collective_algorithm(CollectiveOperation::all_to_all, "pairwise_all_to_all"), n);
+        machine_with(find_collective_algorithm(CollectiveOperation::all_to_all, "pairwise_all_to_all"), n, kTiles);
     EXPECT_EQ(blocks_sent(options, n, [&](int) { return [a = x(n), b = x(n)] { dist::all_to_all_single(a, b); }; }),
               n * (n - 1));
     const auto list = [&](int rank) {
@@ -99,8 +101,9 @@ TEST(CollectiveTraffic, OfEveryAllReduceOnAPowerOfTwoIsTheSame) {
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     for (const int n : {2, 4}) {
       SCOPED_TRACE(algorithm.name);
-      EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n, [&](int) { return [t = x(n)] { dist::all_reduce(t); }; }),
-                n * 2 * (n - 1));
+      EXPECT_EQ(
+          blocks_sent(machine_with(algorithm, n, kTiles), n, [&](int) { return [t = x(n)] { dist::all_reduce(t); }; }),
+          n * 2 * (n - 1));
     }
   }
 }
@@ -109,7 +112,7 @@ TEST(CollectiveTraffic, OfEveryAlgorithmOfAnOperationIsTheSame) {
   const auto expect = [](CollectiveOperation operation, int n, std::int64_t blocks, const auto& make) {
     for (const auto& algorithm : algorithms_of(operation)) {
       SCOPED_TRACE(algorithm.name);
-      EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n, [&](int) { return make(); }), blocks);
+      EXPECT_EQ(blocks_sent(machine_with(algorithm, n, kTiles), n, [&](int) { return make(); }), blocks);
     }
   };
   for (const int n : {2, 3, 4, 5, 8}) {
@@ -131,7 +134,7 @@ TEST(CollectiveTraffic, OfBrucksAllToAllIsABlockForEachDigitOfItsWay) {
     for (const int n : {2, 3, 5, 8}) {
       std::int64_t digits = 0;
       for (unsigned offset = 1; offset < static_cast<unsigned>(n); ++offset) digits += std::popcount(offset);
-      EXPECT_EQ(blocks_sent(machine_with(algorithm, n), n,
+      EXPECT_EQ(blocks_sent(machine_with(algorithm, n, kTiles), n,
                             [&](int) { return [a = x(n), b = x(n)] { dist::all_to_all_single(a, b); }; }),
                 n * digits);
     }
