@@ -77,10 +77,10 @@ PlanRef plan_of(const TrialOperands& product, const MatmulPlanOptions& options =
 }
 
 /// Of `plan` on the private machine.
-tile::library::PlanTimes trials(const TrialOperands& product, const GemmPlan& plan) {
+tile::library::PlanTimes trials(const TrialOperands& product, const GemmPlan& plan, double limit = kNever) {
   const TrialProduct as_asked{product.a, product.b, product.out};
   const auto timer = trial_timer(as_asked, current_context("test").simulation.topology());
-  return timer({&plan, 1}, kNever);
+  return timer({&plan, 1}, limit);
 }
 
 double trial(const TrialOperands& product, const GemmPlan& plan) {
@@ -206,6 +206,21 @@ TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
   EXPECT_LT(together.took, alone.took);
   EXPECT_LT(together.estimated, alone.estimated);
   for (const Estimate& each : {alone, together}) EXPECT_NEAR(each.estimated, each.took, 0.4 * each.took);
+}
+
+TEST(GemmTrial, GivesUpEarlyWhereThereIsNoHope) {
+  simulate(machine("tiny"), [] {
+    const TrialOperands product = operands({256, 256, 512});
+    const PlanRef plan = plan_of(product, {.exact_order = true});
+    const auto whole = trials(product, *plan);
+    const auto within = trials(product, *plan, 1.01 * whole.ns.at(0));
+    EXPECT_EQ(within.ns, whole.ns);
+    EXPECT_EQ(within.costs, whole.costs);
+    // By the limit alone it would end at four fifths of its time.
+    const auto hopeless = trials(product, *plan, 0.8 * whole.ns.at(0));
+    EXPECT_EQ(hopeless.ns.at(0), kNever);
+    EXPECT_LT(hopeless.costs.at(0), 0.65 * whole.costs.at(0));
+  });
 }
 
 TEST(GemmTrial, TheRestIsEstimatedAtThePaceOfTheLaterRoundsButForThoseAskedForAtTheBegin) {

@@ -154,16 +154,22 @@ struct Trial {
   double cost = 0;  // see TrialMeter
 };
 
-/// On a machine of its own, from time 0: what ran before, and whoever takes it, changes nothing. Infinite for what
-/// takes longer than `limit` (which ends it there), does not run, does not fit, or is stopped.
-Trial simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan, double limit,
-                    const std::atomic<bool>* stop_requested) {
+/// How long a plan may take.
+struct TrialLimits {
+  double wanted;    // it is given up when it is not likely to be shorter
+  double measured;  // it ends there: another one was as short
+};
+
+/// On a machine of its own, from time 0: what ran before, and whoever takes it, changes nothing. Infinite for what is
+/// not within the limits, does not run, does not fit, or is stopped.
+Trial simulate_plan(const TrialProduct& product, const topology::Topology& topology, const GemmPlan& plan,
+                    TrialLimits limit, const std::atomic<bool>* stop_requested) {
   Trial trial;
   std::atomic<bool> over = false;
   std::optional<TrialMeter> meter;  // outlives the simulation's programs
   try {
     Simulation simulation(trial_options(), topology);
-    meter.emplace(simulation, plan, over);
+    meter.emplace(simulation, plan, limit.wanted, over);
     simulation.operations().subscribe(*meter, {tile::Topic::operations});
     simulation.scheduler().spawn(
         {.agent = simulation.machine().host_agent(-1), .name = "trial", .stack_bytes = 1 << 20}, [&] {
@@ -175,7 +181,7 @@ Trial simulate_plan(const TrialProduct& product, const topology::Topology& topol
     limits.stop_requested = stop_requested;
     limits.progress_due = &over;
     limits.on_progress = [] { throw TrialIsOver(); };
-    if (limit < kNever) limits.max_time = Time::picoseconds(std::llround(limit * 1e3));
+    if (limit.measured < kNever) limits.max_time = Time::picoseconds(std::llround(limit.measured * 1e3));
     try {
       simulation.scheduler().run(limits);
     } catch (const TrialIsOver&) {
@@ -251,8 +257,9 @@ class Trials {
       if (stop_requested_ != nullptr && *stop_requested_) return;
       // One that takes longer than one before it is not chosen, whatever the margin. Which of those have been timed by
       // now depends on the threads; that it is not chosen does not.
-      double limit = limit_;
-      for (std::size_t j = 0; j < i; ++j) limit = std::min(limit, times_[j].load());
+      // So it is not given up by those, but by the limit of all.
+      TrialLimits limit{limit_, limit_};
+      for (std::size_t j = 0; j < i; ++j) limit.measured = std::min(limit.measured, times_[j].load());
       Trial trial = simulate_plan(product_, topology_, plans_[i], limit, stop_requested_);
       for (const topology::Topology& machine : near_) {
         if (trial.ns == kNever || trial.cost > tile::library::kCheapMeasurement) break;

@@ -29,11 +29,12 @@ double rest_ns(std::span<const TrialRound> rounds, std::size_t at_begin, double 
 
 /// Watches the GEMM commands of one product. Once the simulation has served as many bursts as one may cost, it sets
 /// `over` and knows an estimate of the time: programs repeat the same steps, and the rest is taken to go on as the
-/// later half of the rounds that were seen, one step of each program a round.
+/// later half of the rounds that were seen, one step of each program a round. It sets it, too, when the estimate leaves
+/// no hope that the product is done within `limit` nanoseconds; the estimate is infinite then.
 class TrialMeter final : public tile::OperationConsumer {
  public:
   /// The references must outlive it. The product begins now.
-  TrialMeter(Simulation& simulation, const tile::library::GemmPlan& plan, std::atomic<bool>& over);
+  TrialMeter(Simulation& simulation, const tile::library::GemmPlan& plan, double limit, std::atomic<bool>& over);
 
   void on_operation(const tile::OperationRecord& operation) override;
   /// From the begin to the completion in nanoseconds; none: the simulation was short enough to end by itself.
@@ -46,9 +47,11 @@ class TrialMeter final : public tile::OperationConsumer {
   /// The number of rounds before the first one that says how long a round takes.
   std::size_t first_round() const;
   double estimated_ns() const;
+  bool is_hopeless() const;
 
   Simulation& simulation_;
   const tile::library::GemmPlan& plan_;
+  double limit_;
   std::atomic<bool>& over_;
   Time begin_;
   std::int64_t programs_ = 1, commands_ = 0;
