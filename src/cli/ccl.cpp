@@ -43,6 +43,20 @@ void add_schedule(const std::string& file, const ccl::Test& test, CollectiveRegi
   }
 }
 
+/// An algorithm of another operation is no way to do the test's calls, which would be done by something else.
+void check_operations(const std::vector<std::string>& names, const ccl::Test& test,
+                      const CollectiveRegistry& algorithms) {
+  const distributed::AlgorithmTable table(algorithms);
+  for (const std::string& name : names) {
+    const distributed::CollectiveAlgorithm* algorithm = table.named(name);
+    if (algorithm == nullptr) continue;
+    const auto operation = distributed::name(algorithm->operation);
+    if (ccl::find_test(operation).name == test.name) continue;
+    throw ConfigurationError(
+        fmt::format("--algo {}: this is an algorithm of {}, not of {}", name, operation, test.name));
+  }
+}
+
 /// Adds what was measured to the file, which may be there.
 void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Sweep& sweep,
                   const SimulateOptions& options, const ccl::Simulate& simulate) {
@@ -74,11 +88,11 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   options.models = std::move(loaded.models);
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
+  check_operations(request.algorithms, test, options.algorithms);
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);
   };
-  ccl::check_algorithms(test, request.algorithms, options, plainly);
   if (!command.tune.empty() && request.algorithms.empty())
     request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
   status.show("measuring " + std::string(test.name));

@@ -15,14 +15,14 @@ constexpr std::int64_t kSameRequestMs = 300;
 
 // Mutable and global because a signal handler can reach nothing else.
 std::atomic<bool> stop_requested{false};
-std::atomic<bool> by_sigterm{false};
+std::atomic<bool> is_terminated{false};
 std::atomic<bool> is_writing{false};  // the run is over
 std::atomic<std::int64_t> requested_at_ms{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
 // Only functions that are safe in a signal handler from here on.
 [[noreturn]] void leave(int) {
-  const std::string_view message = by_sigterm ? "\nkernbench: terminated\n" : "\nkernbench: interrupted\n";
+  const std::string_view message = is_terminated ? "\nkernbench: terminated\n" : "\nkernbench: interrupted\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(static_cast<int>(exit_code_when_stopped()));
 }
@@ -38,7 +38,7 @@ void on_interrupt(int signal) {
     if (now_ms() - requested_at_ms >= kSameRequestMs) leave(signal);
     return;
   }
-  by_sigterm = signal != SIGINT;
+  is_terminated = signal != SIGINT;
   requested_at_ms = now_ms();
   stop_requested = true;
   if (!is_writing) ::alarm(kGraceSeconds);
@@ -73,7 +73,7 @@ InterruptibleRun::~InterruptibleRun() {
 }
 
 ExitCode exit_code_when_stopped() {
-  return by_sigterm ? ExitCode::terminated : ExitCode::interrupted;
+  return is_terminated ? ExitCode::terminated : ExitCode::interrupted;
 }
 
 }  // namespace kernbench::cli

@@ -170,6 +170,17 @@ TEST(ProcessTest, SignalsOfOneRequestAreOne) {
   }
 }
 
+TEST(ProcessTest, AClosedTerminalEndsARunAsSigtermDoes) {
+  const auto before = std::signal(SIGHUP, SIG_DFL);  // a child inherits that it is ignored
+  const TemporaryDirectory directory;
+  Process process({KERNBENCH_FAKE_PROGRAM, "run", "endless", "--json", directory.path("r.json")});
+  std::signal(SIGHUP, before);
+  ASSERT_TRUE(process.wait_for_error("running"));
+  process.send(SIGHUP);
+  EXPECT_EQ(process.finish().code, 143);
+  EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
+}
+
 TEST(ProcessTest, SigtermKeepsWhatWasMeasuredAndExitsWith143) {
   const TemporaryDirectory directory;
   Process process({KERNBENCH_FAKE_PROGRAM, "run", "endless", "--json", directory.path("r.json")});

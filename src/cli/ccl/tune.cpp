@@ -35,22 +35,6 @@ void look(const SimulateOptions& options, const Simulate& simulate,
 
 }  // namespace
 
-void check_algorithms(const Test& test, const std::vector<std::string>& names, const SimulateOptions& options,
-                      const Simulate& simulate) {
-  if (names.empty()) return;
-  look(options, simulate, [&](runtime::HostContext& context) {
-    const auto spec = distributed::algorithm_of(context, {});
-    for (const std::string& name : names) {
-      const distributed::CollectiveAlgorithm* algorithm = spec.table->named(name);
-      if (algorithm == nullptr) continue;
-      const auto operation = distributed::name(algorithm->operation);
-      if (find_test(operation).name == test.name) continue;
-      throw ConfigurationError(
-          fmt::format("--algo {}: this is an algorithm of {}, not of {}", name, operation, test.name));
-    }
-  });
-}
-
 std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
                                              const Simulate& simulate) {
   const CollectiveOperation operation = operation_of(test);

@@ -11,11 +11,6 @@
 
 namespace kernbench::cli::ccl {
 
-/// ConfigurationError when one of the names is that of another operation's algorithm: the test's calls would be done by
-/// something else.
-void check_algorithms(const Test& test, const std::vector<std::string>& names, const SimulateOptions& options,
-                      const Simulate& simulate);
-
 /// The algorithms of a test's operation that can run on as many ranks, those of `options` too. ConfigurationError for
 /// an operation whose algorithm is not chosen automatically.
 std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,

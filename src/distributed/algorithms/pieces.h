@@ -11,8 +11,8 @@
 namespace kernbench::distributed {
 
 /// A rank passes a message on when it has all of it, so that each rank of a chain adds the time of one to the whole: of
-/// 32 messages a thirty-second of what a PE's bytes take. Less than 2 KiB are more messages than a PE can issue while
-/// they are under way.
+/// 32 messages a thirty-second of what a PE's bytes take. Measured on ahbm-2sip, four SIPs behind a switch, 4 MiB:
+/// in messages of 16 KiB 32.9 us, of 4 or 2 KiB 31.0, of 1 KiB 31.6.
 inline constexpr std::int64_t kPieces = 32, kUnitOfPiece = 1024, kLeastPiece = 2048;
 
 /// Of the bytes that a PE passes on, those of a message; a slot at most.
