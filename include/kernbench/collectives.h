@@ -2,17 +2,22 @@
 // collectives file, InitOptions::algorithm and `kernbench ccl --algo` take it like a shipped one.
 //
 //   void relay(kernbench::collectives::Program& program) {
-//     const auto mine = program.input(), out = program.output(0);
-//     for (std::int64_t tile = 0; tile < mine.tiles(); ++tile) program.send(program.after(1), mine.load(tile));
-//     …
+//     for (int step = 1; step < program.ranks(); ++step) {
+//       const auto block = program.output(program.before(step));
+//       for (std::int64_t tile = 0; tile < block.tiles(); ++tile)
+//         block.store(tile, program.receive(program.before(1), block, tile));
+//       …
+//     }
 //   }
 //   KERNBENCH_COLLECTIVES(registry) {
 //     registry.add({.name = "relay", .operation = kernbench::collectives::Operation::all_gather, …, .kernel = relay});
 //   }
 //
 // The kernel runs on each PE that holds a part of the tensors, and talks to its counterparts: the same PE of other
-// SIPs, or the only PEs of other ranks. All of them have as many elements as it has, so that it looks as if each rank
-// were one PE.
+// SIPs, or the only PEs of other ranks. All of them have as many elements of a block as it has, so that it looks as if
+// each rank were one PE. Of another block it may have more, fewer, or none: a block of an all-gather's output may lie
+// on one PE, and the next one on another, and only the counterparts of the former one have it for their input. So what
+// is sent and received is counted by the tiles of its block.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +30,7 @@
 
 #include "kernbench/collective_registry.h"
 #include "kernbench/tl.h"
+#include "kernbench/where.h"
 
 namespace kernbench::distributed {
 struct CollectiveArguments;
@@ -95,9 +101,11 @@ struct Step {
   bool loaded = false;          // what is sent is loaded when the step before is through
   bool in_turn = false;         // PEs begin with different ranks: what meets on a link goes different ways in turn
   double fresh = 1;             // of the messages those that pass on what the step before brings: others can go with it
+  double memory = 0;            // bytes that a rank loads and stores, at most, for each byte of a message of weight 1
 };
 
-/// Elements of a tensor that the calling PE takes care of, in a row, and in tiles of one slot each.
+/// Elements of a tensor that the calling PE takes care of, in a row, and in tiles of one slot each. None where other
+/// PEs hold them all.
 class Elements {
  public:
   std::int64_t size() const;
@@ -144,9 +152,10 @@ class Program {
 
   /// Sends a tile to the counterpart on a rank, and goes on while a free slot is left. What has one sender, receiver
   /// and tag arrives in order. ValueError for a rank that is not there, or the own one.
-  void send(int rank, const tl::Tile& tile, std::uint64_t tag = 0) const;
+  void send(int rank, const tl::Tile& tile, std::uint64_t tag = 0, Where where = Where::current()) const;
   /// Waits for the next tile from there, of the shape of tile `tile` of `like`.
-  tl::Tile receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag = 0) const;
+  tl::Tile receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag = 0,
+                   Where where = Where::current()) const;
   /// a ∘ b, the reduction of the call.
   tl::Tile reduce(const tl::Tile& a, const tl::Tile& b) const;
   /// What a fold over all ranks ends with: an AVG is divided here, once.

@@ -148,6 +148,16 @@ class StepCost {
     for (const Traffic& rank : ranks_) most = std::max(most, std::max(rank.sent, rank.received) * way_);
     return most;
   }
+  /// Of a rank with one PE: what that one sends or receives passes its port, and its slice of the HBM moves so many
+  /// bytes for each byte of a message of weight 1.
+  double ns_per_byte_of_a_pe(double memory) const {
+    const auto& cube = network_.topology().cube;
+    const auto per_ns = [](Bandwidth rate) { return static_cast<double>(rate.count()) * 1e-9; };
+    double most = memory / (per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
+    for (const Traffic& rank : ranks_)
+      most = std::max(most, std::max(rank.sent, rank.received) / per_ns(cube.noc.link.payload_rate()));
+    return most;
+  }
   /// The same of more bytes than the buffers behind links hold, where messages begin on more than two links of a way.
   double crowded_ns_per_byte() const {
     const double use =
@@ -364,6 +374,12 @@ void take_part(AlgorithmCost::Step& step, double ranks, const topology::Topology
   step.lanes = std::min(lanes_of(machine), std::max(1.0, step.fresh * blocks) * lanes_of_first(all / ranks, machine));
 }
 
+Chain chain_of(std::span<const PeCoordinate> endpoints, bool rank_per_pe, std::int64_t window) {
+  const auto sip_of = [](PeCoordinate pe) { return pe.sip; };
+  const bool of_one_sip = std::ranges::count(endpoints, endpoints.front().sip, sip_of) == std::ssize(endpoints);
+  return {.rank_per_pe = rank_per_pe, .of_one_sip = of_one_sip, .window = window};
+}
+
 double way_of(const GroupDescription& group, const Network& network) {
   return group.rank_per_pe ? 0 : way_ns_per_byte(network);
 }
@@ -399,6 +415,8 @@ const std::vector<AlgorithmCost::Step>& AlgorithmCost::steps_of(std::int64_t byt
 double AlgorithmCost::of(std::int64_t bytes) const {
   double first = 0, last = 0;  // PE that is at its step's links
   double through = 0;          // of the step before: latency and own service
+  double busy = 0;             // until when a PE is, whatever the links do
+  const bool in_parts = algorithm != nullptr && algorithm->in_parts;
   bool begun = false;
   std::vector<double> left;  // by step: when the last PE leaves its links
   for (const Step& step : steps_of(bytes)) {
@@ -407,20 +425,24 @@ double AlgorithmCost::of(std::int64_t bytes) const {
       if (std::ranges::find(step.apart, other) == step.apart.end()) idle = std::max(idle, left[other]);
     }
     const double share = step.share * static_cast<double>(bytes);
-    const double message = message_of(share / (lanes * pes_of_lane * step.part));
+    const double of_pe = share / (lanes * pes_of_lane * step.part), message = message_of(of_pe);
     const double ns_per_byte =
         share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
     const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
     const double own = message * (step.lanes > 0 ? step.lanes : lanes) * per_byte;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
+    const double parts = std::max(1.0, std::ceil(of_pe / queue));
     for (std::int64_t time = 0; time < step.times; ++time) {
       const double all = share * ns_per_byte * step.slowed(time), service = step.fresh * all;
       idle += all - service;
       if (begun) through += step.memory_ns;
       first += through;
-      last = std::max(begun ? last + through : 0, std::max(first, idle) + service - own);
+      const double moving = share * step.pe_ns_per_byte, passage = step.latency_ns + hops * own;
+      busy = std::max(first, busy) + moving + (in_parts ? parts * passage : (parts - 1) * 2 * step.latency_ns / hops);
+      last = std::max(
+          {begun ? last + through : 0, std::max(first, idle) + service - own, busy - (in_parts ? passage : own)});
       idle = last + own;
-      through = step.latency_ns + hops * own;
+      through = passage;
       begun = true;
     }
     left.push_back(idle);
@@ -430,7 +452,8 @@ double AlgorithmCost::of(std::int64_t bytes) const {
 
 double AlgorithmCost::message_of(double bytes) const {
   if (algorithm == nullptr || !algorithm->in_pieces) return std::min(bytes, slot);
-  return std::min(bytes, static_cast<double>(piece_of(std::llround(bytes), std::llround(slot))));
+  return std::min(bytes,
+                  static_cast<double>(piece_of(std::llround(bytes), std::llround(least_piece), std::llround(slot))));
 }
 
 double AlgorithmCost::latency_ns() const {
@@ -443,14 +466,18 @@ double AlgorithmCost::ns_per_byte() const {
 }
 
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
-                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, Bytes slot,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, const AlgorithmSpec& spec,
                       const Network& network) {
   const auto& pe = network.topology().pe;
   const double each = 3 * nanoseconds(pe.control.issue) + nanoseconds(pe.ipcq.meta_latency);
   double load = nanoseconds(pe.dma.setup) + nanoseconds(network.topology().cube.hbm.latency);
   const bool across_sip = !rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all;
   if (across_sip) load += across_sip_ns(network);
-  AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(slot.count())};
+  AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(spec.slot_size.count())};
+  cost.queue = cost.slot * static_cast<double>(spec.n_slots);
+  if (algorithm.in_pieces)
+    cost.least_piece =
+        static_cast<double>(least_piece(chain_of(endpoints, rank_per_pe, spec.n_slots), network.topology()));
   if (!rank_per_pe) {
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
@@ -473,6 +500,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       costs.back().room = one.room();
       costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
+      costs.back().pe_ns_per_byte = one.ns_per_byte_of_a_pe(step.memory) / (cost.lanes * cost.pes_of_lane);
+      costs.back().pe_ns_per_byte /= costs.back().part;
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
       for (std::size_t other = 0; other < before.size(); ++other) {
@@ -490,7 +519,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
   const double way = way_of(group, network);
   AlgorithmCost cost = cost_of(algorithm, group.shape(), endpoints_of(group, group.members), group.rank_per_pe, way,
-                               group.spec.slot_size, network);
+                               group.spec, network);
   cost.rounds_ns = rounds_ns_of(algorithm, group, network);
   return cost;
 }
@@ -511,7 +540,7 @@ AutomaticChoice::AutomaticChoice(CollectiveOperation operation, const GroupDescr
     if (algorithm.operation != operation || !algorithm.steps || !algorithm.refusal(group).empty()) continue;
     if (!candidates.empty() && std::ranges::find(candidates, algorithm.name) == candidates.end()) continue;
     auto& into = opens_channels_late(operation) || fits_beside(algorithm, group) ? costs_ : crowded;
-    into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, group.spec.slot_size, network));
+    into.push_back(cost_of(algorithm, shape, endpoints, group.rank_per_pe, way, group.spec, network));
     into.back().rounds_ns = rounds_ns_of(algorithm, group, network);
   }
   if (costs_.empty()) costs_ = std::move(crowded);

@@ -49,12 +49,21 @@
 //                between the corners of its mesh, there and back
 //   first(i + 1) = first(i) + through(i)
 //   last(i + 1)  = max(last(i) + through(i),                                                   the last one comes late
-//                      max(first(i + 1), idle(i + 1)) + fresh * service(i + 1) - own(i + 1))   or the link is busy
+//                      max(first(i + 1), idle(i + 1)) + fresh * service(i + 1) - own(i + 1),   or the link is busy,
+//                      busy(i + 1) - own(i + 1))                                               or a PE is
 //   idle(i + 1)  = max over the steps j up to i with a link in common with step i + 1 of last(j) + own(j),
 //                  + (1 - fresh) * service(i + 1)
 //   fresh        = of the step's messages those that pass on what the step before has brought: the others go behind the
 //                  messages of the step before, and the first one of them by itself is none that is waited for. 1 but
 //                  of PAT's all-gather, where in step i one of 2^(i-1) blocks has come that way.
+// A PE is busy, whatever the links do, until
+//   busy(i) = max(first(i), busy(i - 1)) + pe(i) + 2 (parts - 1) latency(i) / max(latencies(i), 1)
+//   pe      = of the step's bytes a PE's part, at the rate of its port, or what it loads and stores of them at that of
+//             its slice of the HBM
+//   parts   = as often as its bytes fill the slots of a channel: no more are under way until credits are back
+// and where an algorithm does all steps of one part before those of the next (CollectiveAlgorithm::in_parts), each part
+// takes the passage of a message in each step:
+//   busy(i) = max(first(i), busy(i - 1)) + pe(i) + parts * (latency + max(latencies, 1) * own)(i)
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
@@ -69,6 +78,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -95,14 +105,16 @@ struct AlgorithmCost {
     double fresh = 1;                          // of the messages those that wait for the step before
     double own_ns_per_byte = 0;                // while a message passes; 0: the same
     double crowded_ns_per_byte = 0, room = 0;  // of a step of more bytes than `room`, at least
+    double pe_ns_per_byte = 0;                 // of the share, on a PE's own port and in its slice of the HBM
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;
   std::vector<Step> steps = {};
   std::vector<Step> steps_of_few = {};  // where a PE has no more than the algorithm's `few`; none: the same
   double lanes = 1, pes_of_lane = 1;    // between the PEs of a rank and its links
-  double slot = 0;                      // bytes
-  double rounds_ns = 0;                 // what it takes to begin again, of an algorithm in several launches
+  double slot = 0, least_piece = 0;     // bytes
+  double queue = std::numeric_limits<double>::infinity();  // bytes of all slots of a channel
+  double rounds_ns = 0;  // what it takes to begin again, of an algorithm in several launches
 
   double of(std::int64_t bytes) const;
   /// Of nothing; and what a byte more costs where there are many.
@@ -119,10 +131,10 @@ struct AlgorithmCost {
 /// receives, spread evenly over its PEs.
 double way_ns_per_byte(const topology::Network& network);
 
-/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs. `slot`: of its
+/// `endpoints`: of the group's ranks, a PE of each. `way`: the above; 0 where ranks are single PEs. `spec`: of its
 /// channels.
 AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& shape,
-                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, Bytes slot,
+                      std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, const AlgorithmSpec& spec,
                       const topology::Network& network);
 
 /// The same for a group with members.

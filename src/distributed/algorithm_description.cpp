@@ -41,6 +41,7 @@ CollectiveOperation operation_named(std::string_view text) {
 std::pair<AlgorithmSpec, CollectiveOperation> resolve(const DescriptionRequest& request,
                                                       const Collectives& collectives) {
   const AlgorithmTable& table = *collectives.defaults.table;
+  check_unambiguous(collectives, request.name);
   if (const CollectiveAlgorithm* named = table.named(request.name)) {
     if (!request.operation.empty() && operation_named(request.operation) != named->operation) {
       throw ConfigurationError(

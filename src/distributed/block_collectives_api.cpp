@@ -279,6 +279,12 @@ WorkRef all_to_all_single(const Tensor& output, const Tensor& input,
   if (handle == nullptr) return nullptr;
   check_tensors(kCall, {output, input}, runtime::current_context(kCall));
   const int ranks = handle->group->size();
+  if (output_split_sizes.empty() && input_split_sizes.empty() && output.numel() != input.numel()) {
+    throw ValueError(
+        fmt::format("{}: output has {} elements and input has {}: without split sizes each rank gets as many "
+                    "as it gives",
+                    kCall, output.numel(), input.numel()));
+  }
   return run_all_to_all({kCall, CollectiveOperation::all_to_all, OpType::ALLTOALL_BASE, output, {output}},
                         split(output, output_split_sizes, ranks), split(input, input_split_sizes, ranks), output,
                         !output_split_sizes.empty() || !input_split_sizes.empty(), *handle, async_op);

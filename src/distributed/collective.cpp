@@ -292,8 +292,14 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   }
   // The group may be destroyed while this is under way.
   const auto turn_of = [=, group = handle.group, member = handle.member](const Round& round, std::size_t number) {
-    return [communicator, group, member, sequence, what, late = round.late, number] {
-      return communicator->turn(member, sequence, what, late, number);
+    return [communicator, group, member, sequence, what, late = round.late, number, name = algorithm.name,
+            is_own = algorithm.is_own] {
+      auto turn = communicator->turn(member, sequence, what, late, number);
+      if (turn && is_own)
+        turn->on_left_over([group, what, name](const ProgramError& error) {
+          group->fail_for(ProgramError(error.type(), fmt::format("{} by {}: {}", what, name, error.what())));
+        });
+      return turn;
     };
   };
   const auto is_free_of = [communicator](const Round& round) {

@@ -272,7 +272,20 @@ Collectives load_collectives(const std::string& path, const AlgorithmTableRef& t
       fmt::format("there is no ./{} and no shipped one: KernBench is not installed as a whole", kFileName));
 }
 
+void check_unambiguous(const Collectives& collectives, const std::string& name) {
+  const auto entry = collectives.algorithms.find(name);
+  const CollectiveAlgorithm* algorithm = collectives.defaults.table->named(name);
+  if (entry == collectives.algorithms.end() || algorithm == nullptr) return;
+  const std::string& taken = entry->second.algorithm_for(algorithm->operation);
+  if (taken == name) return;
+  throw ConfigurationError(fmt::format(
+      "{} is the name of an algorithm of {} and of an entry of the collectives file, which takes {} for that: rename "
+      "one of them",
+      name, distributed::name(algorithm->operation), taken));
+}
+
 AlgorithmSpec find_algorithm(const Collectives& collectives, const std::string& name) {
+  check_unambiguous(collectives, name.empty() ? collectives.algorithm : name);
   const auto found = collectives.algorithms.find(name.empty() ? collectives.algorithm : name);
   if (found != collectives.algorithms.end()) return found->second;
   const CollectiveAlgorithm* algorithm = collectives.defaults.table->named(name);

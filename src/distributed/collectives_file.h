@@ -16,6 +16,9 @@ Collectives load_collectives(const std::string& path = {}, const AlgorithmTableR
 Collectives parse_collectives(std::string_view yaml, const std::string& file_name,
                               const AlgorithmTableRef& table = shipped_algorithms());
 
+/// ConfigurationError for a name of an algorithm and of an entry that takes another algorithm for the same operation.
+void check_unambiguous(const Collectives& collectives, const std::string& name);
+
 /// The entry of that name, or the file's own choice when `name` is empty; for the name of an algorithm of the table,
 /// the file's own choice with this algorithm for its operation. ConfigurationError when there is none.
 AlgorithmSpec find_algorithm(const Collectives& collectives, const std::string& name = {});

@@ -103,7 +103,8 @@ std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequen
   if (!channels) return nullptr;
   Open& open = open_[{sequence, round}];
   if (!open.use) {
-    open.use = std::make_shared<ChannelUse>(channels, group_.roster(), group_.ranks(), what);
+    open.use =
+        std::make_shared<ChannelUse>(channels, group_.roster(), group_.ranks(), what, group_.entries_for_others());
     open.launches = open.use;
     for (const auto& [other, end] : open.ends) {
       if (const auto alive = end.lock()) open.use->set_end(static_cast<std::size_t>(other), alive);
@@ -117,7 +118,7 @@ std::shared_ptr<ChannelTurn> Communicator::turn(int member, std::uint64_t sequen
 
 bool Communicator::turn_is_free(const std::optional<LateChannels>& late) const {
   const auto& channels = late ? late_.at(*late).channels : channels_;
-  return channels ? channels->are_free() : group_.size() == 1;
+  return channels ? channels->are_free(group_.entries_for_others()) : group_.size() == 1;
 }
 
 void Communicator::set_end(int member, std::uint64_t sequence, std::size_t rounds, const runtime::CompletionRef& end) {

@@ -45,6 +45,25 @@ const GroupShape& Group::shape(bool rank_per_pe) {
   return *shape_;
 }
 
+bool Group::crosses(const Group& other) const {
+  if (roster_ != other.roster_) return false;
+  std::vector<bool> there(static_cast<std::size_t>(roster_->size()));
+  for (const int rank : other.ranks_) there[static_cast<std::size_t>(rank)] = true;
+  const auto common = std::ranges::count_if(ranks_, [&](int rank) { return there[static_cast<std::size_t>(rank)]; });
+  return common > 0 && common < std::ssize(ranks_);
+}
+
+EntriesForOthers Group::entries_for_others() {
+  const Rendezvous& all = rendezvous(simulation_);
+  if (std::exchange(groups_seen_, all.groups()) != all.groups()) {
+    const std::int64_t queues = machine().pe.ipcq.queues;
+    const GroupDescription description{size(), false, algorithm_, machine(), ranks_};
+    for_others_ = {.count = std::min<std::int64_t>(all.largest_crossed_by(*this) - 1, queues),
+                   .capacity = std::min(queues, channels_that_fit(description))};
+  }
+  return for_others_;
+}
+
 const CollectiveAlgorithm& Group::algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe) {
   return *algorithm_of(operation, bytes, rank_per_pe, [](const CollectiveAlgorithm&) { return true; });
 }
@@ -256,10 +275,12 @@ std::vector<int> first_ranks(int count) {
 
 }  // namespace
 
-Job::Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm)
+Job::Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm,
+         std::string algorithm_given)
     : roster(std::make_shared<Roster>(world_size)),
       world(std::make_shared<Group>(simulation, "the default group", roster, first_ranks(world_size),
                                     std::move(algorithm))),
+      algorithm_name(std::move(algorithm_given)),
       joined(std::move(title), roster, first_ranks(world_size)) {}
 
 RankState::RankState(std::shared_ptr<Job> job_joined, int rank_in_job)
@@ -297,6 +318,14 @@ const std::shared_ptr<ChannelPool>& Rendezvous::channel_pool(runtime::Simulation
 
 void Rendezvous::add(std::shared_ptr<Group> group, const runtime::Worker& member) {
   groups_.push_back({std::move(group), member.group});
+}
+
+int Rendezvous::largest_crossed_by(const Group& group) const {
+  int largest = group.roster()->size() > 2 ? 2 : 1;
+  for (const Made& made : groups_) {
+    if (made.group->size() > largest && group.crosses(*made.group)) largest = made.group->size();
+  }
+  return largest;
 }
 
 bool Rendezvous::judge_conflicts() {

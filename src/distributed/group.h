@@ -53,6 +53,11 @@ class Group {
   /// Why that one: "least cost", "only candidate", "best by measurement in FILE", or "named".
   std::string reason_of(CollectiveOperation operation) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }
+  /// What an operation of the group that begins on some of its ranks leaves to the others: as many entries as any
+  /// operation can need of another group that has some of these ranks and not all of them.
+  EntriesForOthers entries_for_others();
+  /// Some of its ranks are in the other group, and some are not.
+  bool crosses(const Group& other) const;
   CollectiveOrderCheck& order_check() { return order_check_; }
 
   /// A member calls its next collective; returns its sequence number. Calls that differ fail the group, at the latest
@@ -80,6 +85,10 @@ class Group {
   /// Ends all that is under way, with this error on all ranks; nothing if the group has failed already, or all have
   /// left.
   void abort(const ProgramError& error);
+  /// Likewise, when all have left, too: the end of the run has the error then.
+  void fail_for(const ProgramError& error) {
+    if (!failure_) fail(error);
+  }
   Transfers& transfers() { return transfers_; }
   ObjectExchange& objects() { return objects_; }
   Communicator& communicator() { return *communicator_; }
@@ -117,6 +126,8 @@ class Group {
   Transfers transfers_;
   ObjectExchange objects_;
   std::vector<bool> left_;  // by member
+  EntriesForOthers for_others_;
+  std::size_t groups_seen_ = 0;  // among which those have been found
   std::deque<RankBarrier> monitored_barriers_;
   runtime::FailureRef failure_;
   std::list<sim::Completion*> wait_for_verdict_;
@@ -145,9 +156,11 @@ struct GroupHandle {
 
 /// Ranks that made a default group together.
 struct Job {
-  Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm);
+  Job(runtime::Simulation& simulation, std::string title, int world_size, AlgorithmSpec algorithm,
+      std::string algorithm_name);
   std::shared_ptr<Roster> roster;
   std::shared_ptr<Group> world;
+  std::string algorithm_name;  // as its first rank gave it; empty: none
   RankBarrier joined;
   std::deque<GroupCreation> creations;  // of new_group, in the order of the calls
 };
@@ -176,6 +189,9 @@ struct Rendezvous {
   std::optional<Collectives> collectives;
   std::map<std::string, std::shared_ptr<Job>> waiting;  // by the text under which ranks meet
   void add(const std::shared_ptr<Job>& job) { jobs_.push_back(job); }
+  std::size_t groups() const { return groups_.size(); }
+  /// The most ranks of a group that `group` crosses; 2 where a pair of ranks could be one.
+  int largest_crossed_by(const Group& group) const;
   /// The workers of a group, if they are of a spawn, say in the end whether they failed.
   void add(std::shared_ptr<Group> group, const runtime::Worker& member);
   /// The run is over: ProgramError ("UnmatchedCallError") for the calls that ranks still wait for, of groups that did

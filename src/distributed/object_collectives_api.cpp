@@ -163,6 +163,7 @@ void broadcast_object_list(std::vector<std::string>& object_list, std::optional<
   const auto sizes_there = on_device(host_sizes(call.sizes_of(call.member())));
   broadcast(sizes_there, {}, group, false, root);
   torch::ahbm::synchronize();
+  if (object_list.empty()) return;
   const auto sizes = sizes_there.cpu_or(host_sizes(call.sizes_of(root)));
   const auto* const size = sizes.data_ptr<std::int64_t>();
   std::string all;

@@ -201,15 +201,15 @@ Elements Program::output(int block) const {
   return elements_of(block_row(ranks_, blocks.outputs, shares, one ? 0 : block, one ? ranks_.rank : block, "output"));
 }
 
-void Program::send(int rank, const tl::Tile& tile, std::uint64_t tag) const {
-  tl::isend(tile, distributed::counterpart_on(other_rank(ranks_, rank, "send")), tag);
+void Program::send(int rank, const tl::Tile& tile, std::uint64_t tag, Where where) const {
+  tl::isend(tile, distributed::counterpart_on(other_rank(ranks_, rank, "send")), tag, where);
   tl::wait_group(ranks_.window);
 }
 
-tl::Tile Program::receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag) const {
+tl::Tile Program::receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag, Where where) const {
   const ElementRow& row = like.state();
   return tl::recv(row.row.tensor.dtype(), distributed::shape_of(tile_at(row, tile)),
-                  distributed::counterpart_on(other_rank(ranks_, rank, "receive")), tag);
+                  distributed::counterpart_on(other_rank(ranks_, rank, "receive")), tag, where);
 }
 
 tl::Tile Program::reduce(const tl::Tile& a, const tl::Tile& b) const {

@@ -67,12 +67,12 @@ int given_or(int given, bool spawned, int of_worker, const char* what, const cha
 
 /// The job in which ranks meet under `key`, joined by this rank.
 std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key, int rank, int world_size,
-                          const AlgorithmSpec& algorithm) {
+                          const AlgorithmSpec& algorithm, const std::string& algorithm_name) {
   auto& waiting = rendezvous(context).waiting;
   auto& job = waiting[key];
   if (job == nullptr) {
     job = std::make_shared<Job>(context.simulation, fmt::format("init_process_group of {} ranks", world_size),
-                                world_size, algorithm);
+                                world_size, algorithm, algorithm_name);
     rendezvous(context).add(job);
     rendezvous(context).add(job->world, context.worker);
   }
@@ -80,6 +80,13 @@ std::shared_ptr<Job> join(runtime::HostContext& context, const std::string& key,
   if (expected != world_size) {
     throw ValueError(fmt::format("init_process_group: rank {} gave a world_size of {}, but a rank before it gave {}",
                                  rank, world_size, expected));
+  }
+  if (job->world->algorithm() != algorithm) {
+    const auto quoted = [](const std::string& name) {
+      return name.empty() ? std::string("none") : fmt::format("\"{}\"", name);
+    };
+    throw ValueError(fmt::format("init_process_group: rank {} gave the algorithm {}, but a rank before it gave {}",
+                                 rank, quoted(algorithm_name), quoted(job->algorithm_name)));
   }
   if (job->roster->has(rank)) {
     throw ValueError(
@@ -130,7 +137,7 @@ void init_process_group(std::string_view backend, int rank, int world_size, cons
   const auto pe = own_pe(rank, world_size, context.simulation.topology());
   const auto algorithm = algorithm_of_group(context, options.algorithm, world_size, pe.has_value());
   check_can_run({world_size, pe.has_value(), algorithm, context.simulation.topology()}, "init_process_group");
-  const auto job = join(context, key, rank, world_size, algorithm);
+  const auto job = join(context, key, rank, world_size, algorithm, options.algorithm);
   const auto state = std::make_shared<RankState>(job, rank);
   state->world->timeout = timeout;
   context.distributed = state;

@@ -55,7 +55,7 @@ AlgorithmCost cost(const char* name, const topology::Network& network,
   std::vector<PeCoordinate> first_pes;
   for (int sip = 0; sip < network.topology().system.sips; ++sip) first_pes.push_back({SipId{sip}, CubeId{0}, PeId{0}});
   return cost_of(find_collective_algorithm(operation, name), static_cast<int>(first_pes.size()), first_pes, false,
-                 way_ns_per_byte(network), AlgorithmSpec().slot_size, network);
+                 way_ns_per_byte(network), AlgorithmSpec(), network);
 }
 
 /// What passes from 8 lanes to 3 links: with h = 8/3 heads of lanes for each, rho + (1 - 1/8) rho^2 / (2 (1 - rho)) =

@@ -3,11 +3,13 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fmt/format.h>
 #include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -64,6 +66,10 @@ void add_to(Registry& registry, void* library, const std::string& path, const ch
     if (add != nullptr) add(registry);
   } catch (const ValueError& error) {
     throw ConfigurationError(error.what());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw ConfigurationError(fmt::format("{} threw while it registered: {}", path, error.what()));
   }
 }
 

@@ -22,9 +22,17 @@ using Names = std::vector<std::string_view>;
 
 /// Of all that do the same and can run on the group.
 Names that_can_run(CollectiveOperation operation, const GroupDescription& group) {
+  // One that fails has its own error, when it is chosen.
+  const auto can_run = [&](const CollectiveAlgorithm& each) {
+    try {
+      return each.refusal(group).empty();
+    } catch (const Error&) {
+      return false;
+    }
+  };
   Names names;
   for (const auto& each : group.spec.table->all()) {
-    if (each.operation == operation && each.refusal(group).empty()) names.push_back(each.name);
+    if (each.operation == operation && can_run(each)) names.push_back(each.name);
   }
   return names;
 }

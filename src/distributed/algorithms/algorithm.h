@@ -148,6 +148,8 @@ struct CollectiveAlgorithm {
   /// Why it does not take a call, and what would fit; empty: it does. Without a function it takes every call.
   std::function<std::string(const collectives::Group& group, const collectives::Call& call)> validator = {};
   bool in_pieces = false;  // its messages are those of a chain (pieces.h)
+  bool in_parts = false;   // of as many bytes as a queue holds: a PE does all steps of one before those of the next
+  bool is_own = false;     // the user's: whether it leaves messages in its channels is looked at
   bool in_rounds = false;  // of all pairs: it may take several launches, each with some of its channels
 };
 

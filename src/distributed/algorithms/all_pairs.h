@@ -25,9 +25,9 @@ inline constexpr std::string_view kRunsWhereAllPairsFit = "as many ranks as a PE
 /// Why a PE has not as many channels as there are other ranks; empty: it has.
 std::string all_pairs_refusal(const GroupDescription& group);
 
-/// `share` of the bytes from each rank to each other one.
-inline CostStep all_pairs_step(int ranks, double share) {
-  CostStep step{.share = share};
+/// `share` of the bytes from each rank to each other one; `touched` of these a rank loads or stores.
+inline CostStep all_pairs_step(int ranks, double share, double touched = 0) {
+  CostStep step{.share = share, .memory = touched};
   for (const auto& [from, to] : channels_of_all_pairs(ranks)) step.messages.push_back({from, to});
   return step;
 }
@@ -37,7 +37,8 @@ inline CostStep in_turn(CostStep step) {
   return step;
 }
 /// Chunks of 1/(n - 1) from the root to each rank, and at one time from each of these to all others but the root; and
-/// the same backwards. Rank 0 stands for the root.
+/// the same backwards. Rank 0 stands for the root. It loads all, and then the others store all; backwards these load
+/// all, and then the root adds its own.
 std::vector<CostStep> from_root_steps(const GroupShape& ranks);
 std::vector<CostStep> to_root_steps(const GroupShape& ranks);
 

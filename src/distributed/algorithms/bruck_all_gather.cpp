@@ -41,6 +41,7 @@ std::vector<CostStep> doubling_steps(const GroupShape& ranks) {
     const double share = static_cast<double>(std::min(distance, ranks - distance)) / ranks;
     steps.push_back(bruck_step(ranks, distance, share));
     steps.back().through_memory = true;
+    steps.back().memory = 2;
   }
   return steps;
 }

@@ -46,6 +46,7 @@ std::vector<CostStep> digit_steps(const GroupShape& ranks) {
     for (int offset = distance; offset < ranks; ++offset) sent += (offset & distance) != 0 ? 1 : 0;
     steps.push_back(bruck_step(ranks, distance, static_cast<double>(sent) / ranks.ranks));
     steps.back().through_memory = true;
+    steps.back().memory = 2;
   }
   return steps;
 }

@@ -156,8 +156,7 @@ void reduce_directly(const RankView& ranks, const CollectiveArguments& arguments
 
 /// Results do not go in turn: those of others decide when.
 std::vector<CostStep> direct_steps(const GroupShape& ranks) {
-  const CostStep step = all_pairs_step(ranks, 1.0 / ranks);
-  return {in_turn(step), step};
+  return {in_turn(all_pairs_step(ranks, 1.0 / ranks, ranks + 1)), all_pairs_step(ranks, 1.0 / ranks, ranks - 1)};
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ CollectiveAlgorithm direct_broadcast() {
           .refusal = all_pairs_refusal,
           .channels = channels_of_all_pairs,
           .kernel = broadcast_directly,
-          .steps = from_root_steps};
+          .steps = from_root_steps,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

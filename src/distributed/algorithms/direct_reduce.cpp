@@ -101,7 +101,8 @@ CollectiveAlgorithm direct_reduce() {
       .refusal = all_pairs_refusal,
       .channels = channels_of_all_pairs,
       .kernel = reduce_directly_to_root,
-      .steps = to_root_steps};
+      .steps = to_root_steps,
+      .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

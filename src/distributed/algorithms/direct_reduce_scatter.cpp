@@ -49,7 +49,8 @@ CollectiveAlgorithm direct_reduce_scatter() {
           .refusal = all_pairs_refusal,
           .channels = channels_of_all_pairs,
           .kernel = reduce_scatter_directly,
-          .steps = [](const GroupShape& n) { return std::vector{in_turn(all_pairs_step(n, 1.0 / n))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{in_turn(all_pairs_step(n, 1.0 / n, n + 1))}; },
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

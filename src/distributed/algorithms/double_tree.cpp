@@ -1,7 +1,7 @@
 #include "distributed/algorithms/double_tree.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <bit>
 #include <set>
 
 #include "distributed/algorithms/degree.h"
@@ -50,21 +50,20 @@ std::string double_tree_refusal(const GroupDescription& group) {
   return more_channels_than_fit(group, double_tree_channels(group.ranks));
 }
 
-namespace {
-
-/// Ranks from the root to a rank, without the root.
-std::int64_t depth_of(Tree tree, int ranks, int rank) {
+std::int64_t depth_in(Tree tree, int ranks, int rank) {
   std::int64_t depth = 0;
   for (int at = tree(ranks, rank).parent; at >= 0; at = tree(ranks, at).parent) ++depth;
   return depth;
 }
 
-}  // namespace
+std::int64_t height_of_trees(int ranks) {
+  return std::bit_width(static_cast<unsigned>(std::max(ranks, 1) - 1));
+}
 
 std::vector<CostStep> levels_of_tree(Tree tree, int ranks, bool up) {
   std::vector<CostStep> levels;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto depth = static_cast<std::size_t>(depth_of(tree, ranks, rank));
+    const auto depth = static_cast<std::size_t>(depth_in(tree, ranks, rank));
     if (depth == 0) continue;
     levels.resize(std::max(levels.size(), depth));
     const int parent = tree(ranks, rank).parent;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ std::vector<RankPair> double_tree_channels(const GroupShape& ranks);
 std::string double_tree_refusal(const GroupDescription& group);
 
 using Tree = TreePlace (*)(int ranks, int rank);
+/// Levels between the root and a rank, and between it and those furthest down: ceil(log2(ranks)).
+std::int64_t depth_in(Tree tree, int ranks, int rank);
+std::int64_t height_of_trees(int ranks);
 /// The way of a message up or down one tree: a step from each level to the next.
 std::vector<CostStep> levels_of_tree(Tree tree, int ranks, bool up);
 

@@ -5,9 +5,16 @@
 //   (x[r] ∘ first child) ∘ second child
 // and the root's result (AVG: divided by n there, once) comes down to all.
 //
-// Tile by tile: in step s a rank does tile s of both halves upwards, then tile s - w downwards, w the slots of a queue.
-// A message is sent and received in one of these four parts of one step; whoever waits, to send or to receive, waits
-// for an earlier part or for a rank further down (on the way up) or up (on the way down), so that nothing can be stuck.
+// Tile by tile, each level of a tree a few tiles behind the one before: in step s a rank that is k levels below the
+// root of a tree of height h does tile s - d (h - k) of that tree upwards, then tile s - d (h + k) downwards. So what
+// it receives in a step has been sent d steps before, and a step takes no latency. Whoever waits for a message waits
+// for a rank in an earlier step. Two ranks may be neighbours in both trees, so that a channel has messages of two ways,
+// d + 1 each at most that its receiver has not come to. With 2 (d + 1) slots or more whoever waits to send, too, waits
+// for a rank in an earlier step, and the rank in the earliest one for nobody.
+//
+// With less than four slots d is 0, and tiles go down w steps after they go up, w the slots: a message is sent and
+// received in the same one of four parts of one step, and whoever waits, waits for an earlier part or for a rank
+// further down (on the way up) or up (on the way down).
 #include <algorithm>
 #include <utility>
 
@@ -30,9 +37,19 @@ constexpr Bytes kFew(2048);
 /// One half of one shard of one rank.
 class TreeHalf {
  public:
-  TreeHalf(const RankView& ranks, const tl::Tensor& x, ReduceOp op, const TreePlace& place, Range half)
-      : ranks_(ranks), x_(x), op_(op), place_(place), half_(half) {}
+  TreeHalf(const RankView& ranks, const tl::Tensor& x, ReduceOp op, Tree tree, Range half)
+      : ranks_(ranks), x_(x), op_(op), half_(half), behind_(std::max<std::int64_t>(ranks.window / 2 - 1, 0)) {
+    const int size = static_cast<int>(ranks.size), rank = static_cast<int>(ranks.rank);
+    place_ = tree(size, rank);
+    depth_ = depth_in(tree, size, rank);
+    height_ = height_of_trees(size);
+  }
 
+  std::int64_t steps() const { return tiles() + (behind_ > 0 ? 2 * behind_ * height_ : ranks_.window); }
+  void up_in(std::int64_t step) const { up(step - behind_ * (height_ - depth_)); }
+  void down_in(std::int64_t step) const { down(step - (behind_ > 0 ? behind_ * (height_ + depth_) : ranks_.window)); }
+
+ private:
   std::int64_t tiles() const { return tl::cdiv(half_.end - half_.begin, ranks_.tile_elements); }
 
   void up(std::int64_t tile) const {
@@ -52,8 +69,6 @@ class TreeHalf {
     if (!is_root) tl::store(x_, {begin(tile)}, result);
     for_each_child([&](int child) { send_to(ranks_.part(child), result, ranks_.window); });
   }
-
- private:
   bool has(std::int64_t tile) const { return tile >= 0 && tile < tiles(); }
   std::int64_t begin(std::int64_t tile) const { return half_.begin + tile * ranks_.tile_elements; }
   std::int64_t elements(std::int64_t tile) const { return std::min(ranks_.tile_elements, half_.end - begin(tile)); }
@@ -68,23 +83,23 @@ class TreeHalf {
   ReduceOp op_;
   TreePlace place_;
   Range half_;
+  std::int64_t behind_, depth_ = 0, height_ = 0;
 };
 
 void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments) {
   if (ranks.size == 1) return;
-  const int size = static_cast<int>(ranks.size), rank = static_cast<int>(ranks.rank);
   const tl::Tensor& x = *arguments.tensor;
   for_each_own_range(arguments, [&](Range shard) {
     const std::int64_t elements = shard.end - shard.begin;
     const bool few = elements * item_size(x.dtype()) <= kFew.count();
     const std::int64_t middle = shard.begin + (few ? elements : tl::cdiv(elements, 2));
-    const TreeHalf one(ranks, x, arguments.reduction, first_tree(size, rank), {shard.begin, middle});
-    const TreeHalf two(ranks, x, arguments.reduction, second_tree(size, rank), {middle, shard.end});
-    for (std::int64_t step = 0; step < one.tiles() + ranks.window; ++step) {
-      one.up(step);
-      two.up(step);
-      one.down(step - ranks.window);
-      two.down(step - ranks.window);
+    const TreeHalf one(ranks, x, arguments.reduction, first_tree, {shard.begin, middle});
+    const TreeHalf two(ranks, x, arguments.reduction, second_tree, {middle, shard.end});
+    for (std::int64_t step = 0; step < one.steps(); ++step) {
+      one.up_in(step);
+      two.up_in(step);
+      one.down_in(step);
+      two.down_in(step);
     }
   });
   finish_sending();
@@ -93,7 +108,10 @@ void reduce_on_trees(const RankView& ranks, const CollectiveArguments& arguments
 /// Returns the first level; null where there is none. `share`: of the bytes, of each message.
 CostStep* append_levels(std::vector<CostStep>& steps, Tree tree, int ranks, bool up, double share = 0) {
   auto levels = levels_of_tree(tree, ranks, up);
-  for (CostStep& level : levels) level.share = share;
+  for (CostStep& level : levels) {
+    level.share = share;
+    level.memory = 1;
+  }
   const auto first = steps.insert(steps.end(), levels.begin(), levels.end());
   return levels.empty() ? nullptr : &*first;
 }
@@ -104,22 +122,29 @@ void append_way_down(std::vector<CostStep>& steps, int ranks, double share = 0) 
     from_root->through_memory = true;
 }
 
-/// The bytes of tiles that follow each other: all of the steps' links are in use at one time, for half of them each.
+/// The bytes of tiles that follow each other: all of the steps' links are in use at one time, for half of them each. On
+/// both trees together a rank loads them once, and stores them once.
 void append_bytes(std::vector<CostStep>& steps) {
-  CostStep bytes{.share = 0.5, .latencies = 0};
+  CostStep bytes{.share = 0.5, .latencies = 0, .memory = 4};
   for (const CostStep& step : steps)
     bytes.messages.insert(bytes.messages.end(), step.messages.begin(), step.messages.end());
   steps.push_back(std::move(bytes));
 }
 
-/// A rank does the first tile of one tree after that of the other one: who is inside of one waits there for those below
-/// before it sends as a leaf of the other. Then half of the bytes go each way on each tree, tile by tile.
+/// The first tiles of both trees go at one time. Then half of the bytes go each way on each tree, tile by tile.
 std::vector<CostStep> double_tree_steps(const GroupShape& ranks) {
-  std::vector<CostStep> steps;
+  std::vector<CostStep> steps, second;
   append_levels(steps, first_tree, ranks, true);
-  if (CostStep* const leaves = append_levels(steps, second_tree, ranks, true)) leaves->loaded = true;
   append_way_down(steps, ranks);
-  append_levels(steps, second_tree, ranks, false);
+  append_levels(second, second_tree, ranks, true);
+  append_levels(second, second_tree, ranks, false);
+  for (std::size_t level = 0; level < steps.size(); ++level) {
+    auto& both = steps[level].messages;
+    for (CostStep::Message message : second[level].messages) {
+      message.way = 1;
+      both.push_back(message);
+    }
+  }
   append_bytes(steps);
   return steps;
 }

@@ -56,6 +56,12 @@ void reduce_four_ways(const RankView& ranks, const CollectiveArguments& argument
   reduce_on_grid(way_of_this_pe(*ranks.machine, 4), ranks, arguments);
 }
 
+/// Of a line of so many ranks one way loads all chunks and stores one, and the other one loads one and stores the
+/// others: how many in each step.
+double touched_in_step(int line) {
+  return (line + 0.5) / std::max(1, line - 1);
+}
+
 std::vector<CostStep> grid_steps(const GroupShape& ranks) {
   const Grid grid(ranks);
   const auto columns = static_cast<int>(grid.columns), rows = static_cast<int>(grid.rows);
@@ -65,6 +71,8 @@ std::vector<CostStep> grid_steps(const GroupShape& ranks) {
     along_rows.messages.push_back({rank, rank / columns * columns + (rank + 1) % columns});
     along_columns.messages.push_back({rank, (rank + columns) % ranks});
   }
+  along_rows.memory = touched_in_step(columns);
+  along_columns.memory = touched_in_step(rows);
   // There and back; each of the four passes begins with what the one before has stored.
   CostStep turn{.messages = {}, .latencies = 0, .times = rows > 1 ? 3 : 1, .through_memory = true};
   if (rows == 1) return {along_rows, along_rows, turn};
@@ -84,6 +92,7 @@ std::vector<CostStep> four_way_steps(const GroupShape& ranks) {
   const auto phase = [&](double in_row, double in_column) {
     CostStep step{.share = 0.5, .times = std::max(rows, columns) - 1};
     const auto pace = static_cast<double>(step.times);
+    step.memory = (in_row * (columns + 0.5) + in_column * (rows + 0.5)) / pace;
     for (int rank = 0; rank < ranks; ++rank) {
       step.messages.push_back({rank, rank / columns * columns + (rank + 1) % columns, in_row * (columns - 1) / pace});
       step.messages.push_back({rank, (rank + columns) % ranks, in_column * (rows - 1) / pace, 1});
@@ -111,7 +120,8 @@ CollectiveAlgorithm grid_ring_allreduce() {
           .refusal = grid_refusal,
           .channels = grid_channels,
           .kernel = reduce_one_way,
-          .steps = grid_steps};
+          .steps = grid_steps,
+          .in_parts = true};
 }
 
 CollectiveAlgorithm bidirectional_grid_allreduce() {
@@ -129,7 +139,8 @@ CollectiveAlgorithm bidirectional_grid_allreduce() {
               },
           .channels = bidirectional_grid_channels,
           .kernel = reduce_four_ways,
-          .steps = four_way_steps};
+          .steps = four_way_steps,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -170,13 +170,19 @@ std::vector<CostStep> hypercube_steps(const GroupShape& ranks) {
   const Places places(ranks);
   std::vector<CostStep> halved;
   for (std::int64_t distance = places.places / 2; distance > 0; distance /= 2) {
-    CostStep step{.share = static_cast<double>(distance) / static_cast<double>(places.places), .through_memory = true};
+    // What goes is loaded, and what comes is added to what is loaded, and stored.
+    CostStep step{.share = static_cast<double>(distance) / static_cast<double>(places.places),
+                  .through_memory = true,
+                  .memory = 3};
     for (std::int64_t place = 0; place < places.places; ++place)
       step.messages.push_back(
           {static_cast<int>(places.rank_at(place)), static_cast<int>(places.rank_at(place ^ distance))});
     halved.push_back(std::move(step));
   }
-  CostStep to_partner{.share = 1, .through_memory = true}, back = to_partner;
+  std::vector<CostStep> doubled(halved.rbegin(), halved.rend());
+  for (CostStep& step : doubled) step.memory = 2;
+  CostStep to_partner{.share = 1, .through_memory = true, .memory = 2}, back = to_partner;
+  back.memory = 1;
   for (int pair = 0; pair < places.pairs(); ++pair) {
     to_partner.messages.push_back({2 * pair, 2 * pair + 1});
     back.messages.push_back({2 * pair + 1, 2 * pair});
@@ -184,7 +190,7 @@ std::vector<CostStep> hypercube_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   if (places.pairs() > 0) steps.push_back(to_partner);
   steps.insert(steps.end(), halved.begin(), halved.end());
-  steps.insert(steps.end(), halved.rbegin(), halved.rend());
+  steps.insert(steps.end(), doubled.begin(), doubled.end());
   if (places.pairs() > 0) steps.push_back(back);
   return steps;
 }

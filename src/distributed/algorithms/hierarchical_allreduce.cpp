@@ -43,6 +43,8 @@ std::vector<CostStep> level_steps(const GroupShape& ranks) {
   for (std::size_t level = 0; level < levels.size(); ++level) {
     parts *= levels[level];
     CostStep step{.share = 1.0 / static_cast<double>(parts), .times = 2 * (levels[level] - 1)};
+    // There all chunks are loaded and one is stored, back one is loaded and the others are stored.
+    step.memory = (2.0 * levels[level] + 1) / static_cast<double>(std::max<std::int64_t>(step.times, 1));
     for (int rank = 0; rank < ranks; ++rank)
       step.messages.push_back({rank, static_cast<int>(lines_through(rank, levels)[level].next())});
     steps.push_back(step);
@@ -78,7 +80,8 @@ CollectiveAlgorithm hierarchical_allreduce() {
           .refusal = level_refusal,
           .channels = level_channels,
           .kernel = reduce_over_levels,
-          .steps = level_steps};
+          .steps = level_steps,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -100,7 +100,8 @@ std::string multi_ring_refusal(const GroupDescription& group) {
 
 std::vector<CostStep> multi_ring_steps(const GroupShape& ranks) {
   const auto rings = rings_of(ranks);
-  CostStep step{.share = 1.0 / ranks, .times = 2 * (ranks - 1)};
+  CostStep step{
+      .share = 1.0 / ranks, .times = 2 * (ranks - 1), .memory = static_cast<double>(ranks) / std::max(1, ranks - 1)};
   int way = 0;
   for (const RingOrder& ring : rings) {
     for (std::size_t place = 0; place < ring.size(); ++place) {
@@ -126,7 +127,8 @@ CollectiveAlgorithm multi_ring_allreduce() {
           .refusal = multi_ring_refusal,
           .channels = channels_of_all_pairs,
           .kernel = reduce_around_rings,
-          .steps = multi_ring_steps};
+          .steps = multi_ring_steps,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -38,7 +38,7 @@ void exchange_pairwise(const RankView& ranks, const CollectiveArguments& argumen
 std::vector<CostStep> pairwise_steps(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   for (int distance = 1; distance < ranks; ++distance) {
-    steps.push_back({.share = 1.0 / ranks.ranks, .loaded = true});
+    steps.push_back({.share = 1.0 / ranks.ranks, .loaded = true, .memory = 2});
     for (int rank = 0; rank < ranks; ++rank) steps.back().messages.push_back({rank, (rank + distance) % ranks});
   }
   return steps;

@@ -74,15 +74,26 @@ PatPlan::PatPlan(const RankView& ranks, DType dtype) {
   tile_elements = std::clamp<std::int64_t>(room / (under_way + held * tiles_at_once), 1, ranks.tile_elements);
 }
 
-std::vector<CostStep> pat_scatter_cost(const GroupShape& ranks) {
+namespace {
+
+std::vector<CostStep> steps_between(const GroupShape& ranks) {
   std::vector<CostStep> steps;
   for (const PatStep& step : pat_steps(ranks.ranks, ranks.ranks))
     steps.push_back(bruck_step(ranks, step.distance, static_cast<double>(step.offsets.size()) / ranks.ranks));
   return steps;
 }
 
+}  // namespace
+
+std::vector<CostStep> pat_scatter_cost(const GroupShape& ranks) {
+  std::vector<CostStep> steps = steps_between(ranks);
+  // The nearest ones come first: all blocks are loaded then, and sums wait in the TCM.
+  if (!steps.empty()) steps.back().memory = (ranks.ranks + 1) / (steps.back().share * ranks.ranks);
+  return steps;
+}
+
 std::vector<CostStep> pat_gather_cost(const GroupShape& ranks) {
-  std::vector<CostStep> costs = pat_scatter_cost(ranks);
+  std::vector<CostStep> costs = steps_between(ranks);
   const std::vector<PatStep> steps = pat_steps(ranks.ranks, ranks.ranks);
   for (std::size_t step = 0; step < steps.size(); ++step) {
     const auto moves = [](std::int64_t offset) { return std::popcount(static_cast<std::uint64_t>(offset)); };
@@ -90,6 +101,8 @@ std::vector<CostStep> pat_gather_cost(const GroupShape& ranks) {
     const int most = moves(std::ranges::max(offsets, {}, moves));
     const auto moved = std::ranges::count(offsets, most, moves);
     costs[step].fresh = static_cast<double>(moved) / static_cast<double>(offsets.size());
+    costs[step].memory = 1;
+    if (step == 0) costs[step].memory += 2 / static_cast<double>(offsets.size());  // the own block
   }
   return costs;
 }

@@ -90,7 +90,8 @@ CollectiveAlgorithm pat_all_gather() {
           .refusal = bruck_refusal,
           .channels = bruck_channels,
           .kernel = gather_by_trees,
-          .steps = pat_gather_cost};
+          .steps = pat_gather_cost,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

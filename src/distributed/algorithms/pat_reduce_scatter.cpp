@@ -105,7 +105,8 @@ CollectiveAlgorithm pat_reduce_scatter() {
           .refusal = bruck_refusal,
           .channels = bruck_channels,
           .kernel = reduce_scatter_by_trees,
-          .steps = pat_scatter_cost};
+          .steps = pat_scatter_cost,
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -15,14 +15,22 @@ namespace kernbench::distributed {
 /// in messages of 16 KiB 32.9 us, of 4 or 2 KiB 31.0, of 1 KiB 31.6.
 inline constexpr std::int64_t kPieces = 32, kUnitOfPiece = 1024, kLeastPiece = 2048;
 
+/// The ranks of a chain.
+struct Chain {
+  bool rank_per_pe = false;  // else a rank is a SIP
+  bool of_one_sip = false;   // no message leaves it
+  std::int64_t window = 1;   // slots of a channel
+};
+
+/// Of a message, in bytes, at least. A PE has no more under way than its slots until credits come back: where few PEs
+/// share the links between SIPs, messages are so long that these keep a PE's part of a link busy there and back.
+std::int64_t least_piece(const Chain& chain, const topology::Topology& machine);
+
 /// Of the bytes that a PE passes on, those of a message; a slot at most.
-inline std::int64_t piece_of(std::int64_t bytes, std::int64_t slot) {
-  return std::min(slot, std::max(kLeastPiece, tl::cdiv(bytes, kPieces * kUnitOfPiece) * kUnitOfPiece));
+inline std::int64_t piece_of(std::int64_t bytes, std::int64_t least, std::int64_t slot) {
+  return std::min(slot, std::max(least, tl::cdiv(bytes, kPieces * kUnitOfPiece) * kUnitOfPiece));
 }
 /// The same in elements, of a shard.
-inline std::int64_t elements_of_piece(Range shard, const RankView& ranks, DType dtype) {
-  const std::int64_t size = item_size(dtype);
-  return std::max<std::int64_t>(1, piece_of((shard.end - shard.begin) * size, ranks.tile_elements * size) / size);
-}
+std::int64_t elements_of_piece(Range shard, const RankView& ranks, DType dtype);
 
 }  // namespace kernbench::distributed

@@ -57,7 +57,8 @@ CollectiveAlgorithm ring_all_gather() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = gather_around_ring,
-          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, n - 1, n - 1)}; },
+          .in_parts = true};
 }
 
 CollectiveAlgorithm bidirectional_ring_all_gather() {
@@ -73,7 +74,8 @@ CollectiveAlgorithm bidirectional_ring_all_gather() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = gather_both_ways,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1, n - 1))}; },
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -94,6 +94,11 @@ void reduce_both_ways(const RankView& ranks, const CollectiveArguments& argument
   reduce_around_ring(in_my_direction(ranks), arguments);
 }
 
+/// Each chunk is loaded once and stored once.
+CostStep ring_steps(const GroupShape& ranks) {
+  return ring_step(ranks, 1.0 / ranks, 2 * (ranks - 1), 2 * ranks);
+}
+
 }  // namespace
 
 void reduce_around(const RankView& ring, const tl::Tensor& x, ReduceOp op, Range range) {
@@ -110,7 +115,8 @@ CollectiveAlgorithm ring_allreduce() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_around_ring,
-          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, 2 * (n - 1))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{ring_steps(n)}; },
+          .in_parts = true};
 }
 
 CollectiveAlgorithm bidirectional_ring_allreduce() {
@@ -126,7 +132,8 @@ CollectiveAlgorithm bidirectional_ring_allreduce() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, 2 * (n - 1)))}; }};
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_steps(n))}; },
+          .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

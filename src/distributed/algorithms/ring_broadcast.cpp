@@ -46,7 +46,7 @@ CollectiveAlgorithm ring_broadcast() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = broadcast_around_ring,
-          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; },
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n, 1)}; },
           .in_pieces = true};
 }
 
@@ -63,7 +63,7 @@ CollectiveAlgorithm bidirectional_ring_broadcast() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = broadcast_both_ways,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; },
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n, 1))}; },
           .in_pieces = true};
 }
 

@@ -47,7 +47,7 @@ CollectiveAlgorithm ring_reduce() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_along_ring,
-          .steps = [](const GroupShape& n) { return std::vector{line_step(n)}; },
+          .steps = [](const GroupShape& n) { return std::vector{line_step(n, 2)}; },
           .in_pieces = true};
 }
 
@@ -64,7 +64,7 @@ CollectiveAlgorithm bidirectional_ring_reduce() {
               },
           .channels = bidirectional_ring_channels,
           .kernel = reduce_both_ways_to_root,
-          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n))}; },
+          .steps = [](const GroupShape& n) { return std::vector{both_ways(line_step(n, 2))}; },
           .in_pieces = true};
 }
 

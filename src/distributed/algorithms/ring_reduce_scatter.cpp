@@ -57,7 +57,8 @@ CollectiveAlgorithm ring_reduce_scatter() {
           .refusal = runs_on_any_group,
           .channels = ring_channels,
           .kernel = reduce_scatter_around_ring,
-          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, n - 1)}; }};
+          .steps = [](const GroupShape& n) { return std::vector{ring_step(n, 1.0 / n, n - 1, n + 1)}; },
+          .in_parts = true};
 }
 
 CollectiveAlgorithm bidirectional_ring_reduce_scatter() {
@@ -74,7 +75,8 @@ CollectiveAlgorithm bidirectional_ring_reduce_scatter() {
           },
       .channels = bidirectional_ring_channels,
       .kernel = reduce_scatter_both_ways,
-      .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1))}; }};
+      .steps = [](const GroupShape& n) { return std::vector{both_ways(ring_step(n, 1.0 / n, n - 1, n + 1))}; },
+      .in_parts = true};
 }
 
 }  // namespace kernbench::distributed

@@ -12,14 +12,16 @@
 namespace kernbench::distributed {
 
 SharedChannels::SharedChannels(std::shared_ptr<ChannelPool> pool, Wanted wanted)
-    : pool_(std::move(pool)), wanted_(std::move(wanted)) {}
+    : pool_(std::move(pool)), wanted_(std::move(wanted)) {
+  for (const auto& need : wanted_.shares) most_entries_ = std::max(most_entries_, need.entries);
+}
 
 SharedChannels::~SharedChannels() {
   pool_->forget(*this);
 }
 
-bool SharedChannels::are_free() const {
-  return !pool_->shares() && set_ && set_->is_installed();
+bool SharedChannels::are_free(const EntriesForOthers& others) const {
+  return !pool_->shares() && set_ && set_->is_installed() && pool_->leaves(others, *this);
 }
 
 namespace {
@@ -173,8 +175,31 @@ std::optional<TableShare> ChannelPool::enter(SharedChannels& channels) {
 void ChannelPool::begin(ChannelUse& use) {
   SharedChannels& channels = *use.channels_;
   leave_idle(channels);
+  if (channels.uses_.empty()) count_in_use(channels, 1);
   channels.uses_.push_back(&use);
   use.begun_ = true;
+}
+
+void ChannelPool::count_in_use(const SharedChannels& channels, std::int64_t sign) {
+  for (const auto& need : channels.wanted_.shares) in_use_[need.share] += sign * need.entries;
+  most_in_use_ += sign * channels.most_entries_;
+  ++uses_changed_;
+}
+
+bool ChannelPool::leaves(const EntriesForOthers& others, const SharedChannels& channels) const {
+  if (others.count == 0) return true;
+  const bool counted = !channels.uses_.empty();
+  const std::int64_t most = most_in_use_ + (counted ? 0 : channels.most_entries_);
+  if (most + others.count <= others.capacity) return true;
+  auto& looked = channels.looked_;
+  if (looked.at == uses_changed_ && looked.count == others.count) return looked.room;
+  const bool room = std::ranges::all_of(channels.wanted_.shares, [&](const Need& need) {
+    std::int64_t taken = counted ? 0 : need.entries;
+    for_each_overlapping(in_use_, need.share, [&](const TableShare&, std::int64_t entries) { taken += entries; });
+    return taken + others.count <= others.capacity;
+  });
+  looked = {uses_changed_, others.count, room};
+  return room;
 }
 
 bool ChannelPool::try_begin(ChannelUse& use) {
@@ -256,8 +281,20 @@ void ChannelPool::give_up(ChannelUse& use) {
 
 void ChannelPool::over(ChannelUse& use) {
   use.over_ = true;
-  std::erase(use.channels_->uses_, &use);
+  if (std::erase(use.channels_->uses_, &use) > 0 && use.channels_->uses_.empty()) count_in_use(*use.channels_, -1);
+  if (!closed_) look_for_left_over(use);
   settle(*use.channels_);
+}
+
+/// What the next operation has sent cannot be told from it, so that the last one of several finds what all have left.
+void ChannelPool::look_for_left_over(const ChannelUse& use) {
+  const SharedChannels& channels = *use.channels_;
+  if (!use.left_over_ || !channels.set_ || !channels.uses_.empty()) return;
+  try {
+    channels.set_->table()->check_all_received();
+  } catch (const ProgramError& error) {
+    use.left_over_(error);
+  }
 }
 
 /// Channels that nobody uses and that are in the tables may have to go.

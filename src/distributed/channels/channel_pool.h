@@ -38,6 +38,13 @@ struct TableShare {
   auto operator<=>(const TableShare&) const = default;
 };
 
+/// Entries of a PE that are left free by an operation that begins before all of its ranks have come to it. Ranks that
+/// are late may have to do something else first, with ranks that are not among them: that must find its entries.
+struct EntriesForOthers {
+  std::int64_t count = 0;     // none: it needs none
+  std::int64_t capacity = 0;  // of a PE
+};
+
 /// Channels from the PEs of parts to their counterparts, for as long as it lives; in the tables while there is room.
 class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
  public:
@@ -59,7 +66,7 @@ class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
   const std::shared_ptr<runtime::QueueSet>& set() const { return set_; }
   const std::shared_ptr<ChannelPool>& pool() const { return pool_; }
   /// They are in the tables, and nobody waits for a turn on any: whoever wants to use these begins at once.
-  bool are_free() const;
+  bool are_free(const EntriesForOthers& others = {}) const;
 
  private:
   friend class ChannelPool;
@@ -67,8 +74,16 @@ class SharedChannels : public std::enable_shared_from_this<SharedChannels> {
   Wanted wanted_;
   std::shared_ptr<runtime::QueueSet> set_;
   std::vector<ChannelUse*> uses_;  // that have begun and are not over
-  std::uint64_t number_ = 0;       // of the pool's
-  std::uint64_t idle_since_ = 0;   // likewise; 0: not idle
+  std::int64_t most_entries_ = 0;  // of a PE
+  /// Whether there was room beside them and what was in use, the last time that somebody looked.
+  struct Looked {
+    std::uint64_t at = 0;
+    std::int64_t count = 0;
+    bool room = false;
+  };
+  mutable Looked looked_;
+  std::uint64_t number_ = 0;      // of the pool's
+  std::uint64_t idle_since_ = 0;  // likewise; 0: not idle
 };
 
 class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
@@ -123,6 +138,10 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   /// Those who have what somebody waits for.
   void append_holders(const ChannelUse& use, std::vector<sim::WaitEdge>& edges) const;
 
+  /// So many entries are free beside these channels and those that are in use.
+  bool leaves(const EntriesForOthers& others, const SharedChannels& channels) const;
+  static void look_for_left_over(const ChannelUse& use);
+  void count_in_use(const SharedChannels& channels, std::int64_t sign);
   bool try_begin(ChannelUse& use);
   void wait(ChannelUse& use, const TableShare& lack);
   void serve_later(const TableShare& share, const Queue& queue);
@@ -148,6 +167,9 @@ class ChannelPool : public std::enable_shared_from_this<ChannelPool> {
   std::uint64_t clock_ = 0;
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> idle_;       // by idle_since_
   std::map<TableShare, std::map<std::uint64_t, SharedChannels*>> in_tables_;  // by their numbers
+  std::map<TableShare, std::int64_t> in_use_;  // entries of channels with an operation that has begun and is not over
+  std::int64_t most_in_use_ = 0;               // the sum of what each of them has of a PE, at most
+  std::uint64_t uses_changed_ = 1;
   std::map<TableShare, Queue> waiting_;
   std::vector<Room> rooms_;             // of the shares that somebody has waited for
   std::vector<QueueParameters> known_;  // of the channels that somebody has waited for

@@ -7,11 +7,12 @@
 namespace kernbench::distributed {
 
 ChannelUse::ChannelUse(std::shared_ptr<SharedChannels> channels, std::shared_ptr<const Roster> roster,
-                       const std::vector<int>& ranks, Name text)
+                       const std::vector<int>& ranks, Name text, EntriesForOthers others)
     : channels_(std::move(channels)),
       pool_(channels_->pool()),
       roster_(std::move(roster)),
       text_(std::move(text)),
+      others_(others),
       turn_(std::make_shared<sim::Completion>()) {
   for (const int rank : ranks) sides_.push_back({rank});
   turn_->describe_as([this] { return "the turn of " + text_; });
@@ -37,7 +38,7 @@ void ChannelUse::go_ahead() {
 runtime::CompletionRef ChannelUse::arrive(std::size_t side) {
   come(side);
   if (begun_) return nullptr;
-  if (!pool_->shares())
+  if (!pool_->shares() && pool_->leaves(others_, *channels_))
     pool_->begin(*this);
   else if (arrived_ == sides_.size())
     pool_->request(*this);
