@@ -61,7 +61,7 @@ void check_operations(const std::vector<std::string>& names, const ccl::Test& te
 void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Sweep& sweep,
                   const SimulateOptions& options, const ccl::Simulate& simulate) {
   std::error_code ignored;
-  const std::string before = std::filesystem::exists(path, ignored) ? topology::read_file(path, "tuning") : "";
+  const std::string before = std::filesystem::exists(path, ignored) ? topology::read_file(path, "a tuning") : "";
   const std::string text = ccl::to_tuning(test, sweep, options, before, path, simulate);
   OutputFile("--tune", path).write(text);
 }

@@ -1,5 +1,9 @@
 #include "topology/files.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -32,18 +36,38 @@ void throw_problems(const std::vector<Problem>& problems, const std::string& fil
   throw ConfigurationError(message);
 }
 
-std::string read_file(const std::string& path, std::string_view kind) {
+namespace {
+
+[[noreturn]] void refuse_size(const std::string& path, std::string_view kind, std::size_t most) {
+  std::error_code unknown;  // of a pipe
+  const std::uintmax_t size = fs::file_size(path, unknown);
+  const std::string found = unknown || size <= most ? fmt::format("more than {}", most) : fmt::format("{}", size);
+  throw ConfigurationError(fmt::format("{}: has {} bytes; {} file has at most {} ({})", path, found, kind, most,
+                                       to_quantity(Bytes(static_cast<std::int64_t>(most)))));
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::string_view kind, std::size_t most) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    throw ConfigurationError(path + ": is a directory, expected a " + std::string(kind) + " file");
+    throw ConfigurationError(path + ": is a directory, expected " + std::string(kind) + " file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigurationError(path + ": cannot be opened; does the file exist and may it be read?");
-  // One byte more than is allowed shows that the file is too large without reading all of it.
-  std::string text(kMaximumFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // In parts, for most files are far smaller than they may be. One byte more than is allowed shows that a file is too
+  // large without reading all of it.
+  constexpr std::size_t kPart = 256 * 1024;
+  std::string text;
+  std::size_t filled = 0;
+  while (file && filled <= most) {
+    text.resize(filled + std::min(kPart, most + 1 - filled));
+    file.read(text.data() + filled, static_cast<std::streamsize>(text.size() - filled));
+    filled += static_cast<std::size_t>(file.gcount());
+  }
   if (file.bad()) throw ConfigurationError(path + ": cannot be read");
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (filled > most) refuse_size(path, kind, most);
+  text.resize(filled);
   return text;
 }
 

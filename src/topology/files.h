@@ -1,6 +1,7 @@
 // Description files of the project: where they stand, their text, and all problems of one as a single error.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,9 @@ namespace kernbench::topology {
 /// where it was to be installed.
 std::vector<std::string> shipped_folders(const std::string& name);
 
-/// The text of a file, or its beginning when it is longer than is read of one. ConfigurationError when it cannot be
-/// read; `kind` says what file was expected.
-std::string read_file(const std::string& path, std::string_view kind);
+/// The text of a file. ConfigurationError when it cannot be read, or has more than `most` bytes; `kind` says what was
+/// expected, with its article: "a topology".
+std::string read_file(const std::string& path, std::string_view kind, std::size_t most = kMaximumFileBytes);
 
 /// "FILE:LINE:COLUMN", or the override that says it: "--set cube.hbm.channels=8".
 std::string place_text(const SourcePlace& place, const std::string& file_name,

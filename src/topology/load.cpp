@@ -95,7 +95,7 @@ Topology parse_topology(std::string_view yaml, const std::string& file_name, con
 Topology load_topology(const std::string& name_or_path, const std::vector<std::string>& overrides,
                        const SearchPath& search_path, const ModelNames& models) {
   const std::string path = find_file(name_or_path, search_path);
-  return parse_topology(read_file(path, "topology"), path, overrides, models);
+  return parse_topology(read_file(path, "a topology"), path, overrides, models);
 }
 
 std::vector<std::string> topology_names(const SearchPath& search_path) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -276,6 +277,47 @@ TEST(Schedule, StandsInACollectivesFileByThePathFromThere) {
   options.collectives = file_with("defaults: {algorithm: a}\nalgorithms: {a: {msccl: none.xml}}\n", "without.yaml");
   const auto outcome = run_ranks(options, 2, [&](int rank) { dist::init_process_group("ahbm", rank, 2); });
   EXPECT_THAT(outcome.errors.front(), HasSubstr("none.xml"));
+}
+
+/// What load_msccl says of a file.
+std::string load_error_of(const std::string& path) {
+  try {
+    collectives::load_msccl(path);
+  } catch (const ConfigurationError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ScheduleFile, MayBeLargerThanOtherFilesAndIsReadAsAWhole) {
+  const std::string comment = "<!--" + std::string(300'000, ' ') + "-->\n";
+  EXPECT_EQ(load_error_of(file_with(comment + exchange_of_halves(), "long.xml")), "");
+}
+
+TEST(ScheduleFile, ThatIsTooLargeIsRefusedWithItsSizeAndTheLimit) {
+  const std::string path = file_with(exchange_of_halves(), "too_long.xml");
+  std::filesystem::resize_file(path, (64 << 20) + 1);
+  EXPECT_EQ(load_error_of(path), path + ": has 67108865 bytes; an MSCCL file has at most 67108864 (64MiB)");
+  std::filesystem::remove(path);
+}
+
+TEST(ScheduleFile, IsNoFolder) {
+  EXPECT_EQ(load_error_of(test_files::folder()), test_files::folder() + ": is a directory, expected an MSCCL file");
+}
+
+TEST(Schedule, OfAnAllToAllRefusesBlocksOfSeveralSizesAtTheCall) {
+  SimulateOptions options = machine_with("pairwise_alltoall", 4);
+  const auto outcome = run_ranks(options, 4, [](int rank) {
+    dist::init_process_group("ahbm", rank, 4, {.algorithm = "schedule"});
+    const auto on = torch::device("ahbm");
+    const auto input = torch::zeros({10}, on), output = torch::zeros({4 * (rank + 1)}, on);
+    dist::all_to_all_single(output, input, std::vector<std::int64_t>(4, rank + 1), {1, 2, 3, 4});
+  });
+  EXPECT_THAT(outcome.errors,
+              Each(::testing::AllOf(HasSubstr("ValueError: all_to_all_single: schedule does not take this call: the "
+                                              "schedule of "),
+                                    HasSubstr("pairwise_alltoall_4.xml is for blocks of one size; all_to_all that take "
+                                              "it: pairwise_all_to_all"))));
 }
 
 TEST(Schedule, ForAnotherNumberOfRanksOrMoreSlotsIsRefused) {

@@ -29,6 +29,9 @@ Operation operation_of(CollectiveOperation operation) {
   }
 }
 
+// assumption: 50,000 moves (parse.cpp) with all attributes take a tenth of it
+constexpr std::size_t kMostFileBytes = 64 << 20;
+
 /// A name of a file, with underscores for what names cannot have.
 std::string plain(std::string name) {
   constexpr std::size_t kLongest = 64;
@@ -52,12 +55,17 @@ std::string refusal_of(const Plan& plan, const std::string& file, const Group& g
 }  // namespace
 
 Algorithm load_msccl(const std::string& path, const std::string& name) {
-  const auto schedule = distributed::msccl::parse(topology::read_file(path, "MSCCL"), path);
+  const auto schedule = distributed::msccl::parse(topology::read_file(path, "an MSCCL", kMostFileBytes), path);
   const auto plan = std::make_shared<const Plan>(distributed::msccl::plan(schedule));
   Algorithm algorithm{.name = name.empty() ? plain(schedule.name) : name,
                       .operation = operation_of(plan->operation),
                       .method = fmt::format("the schedule of {} for {} ranks", path, plan->ranks)};
   if (distributed::reduces(plan->operation)) algorithm.fold_order = "that of its file: what comes in ∘ what is there";
+  if (plan->operation == CollectiveOperation::all_to_all) {
+    algorithm.validator = [path](const Group&, const Call& call) {
+      return call.equal_blocks ? "" : fmt::format("the schedule of {} is for blocks of one size", path);
+    };
+  }
   algorithm.refusal = [plan, path](const Group& group) { return refusal_of(*plan, path, group); };
   algorithm.channels = [plan](const Shape& shape) {
     return shape.ranks == plan->ranks ? plan->channels : std::vector<Channel>{};

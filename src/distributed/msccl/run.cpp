@@ -31,7 +31,7 @@ class Run {
   }
 
   void all() {
-    check_blocks();
+    check_output();
     keep_own_block();
     const std::int64_t tiles = most_tiles();
     for (first_ = 0; first_ < tiles; first_ += tiles_at_once_) {
@@ -87,22 +87,13 @@ class Run {
     }
   }
 
-  void check_blocks() const {
+  void check_output() const {
     if (plan_.operation == CollectiveOperation::reduce_scatter && !plan_.in_place &&
         block(true, program_.rank()).state().row.is(block(false, 0).state().row))
       throw ValueError(
           fmt::format("reduce_scatter by {}: the output is a block of the input, and the file has inplace=\"0\"; give "
                       "another output",
                       name_));
-    if (plan_.operation != CollectiveOperation::all_to_all) return;
-    const std::int64_t elements = block(true, 0).size();
-    for (int rank = 0; rank < plan_.ranks; ++rank) {
-      if (block(true, rank).size() == elements && block(false, rank).size() == elements) continue;
-      throw ValueError(
-          fmt::format("all_to_all by {}: its blocks have different sizes, and its schedule is for equal ones; "
-                      "take pairwise_all_to_all",
-                      name_));
-    }
   }
 
   /// In place the own block stands in the output, also where the caller's input is another tensor.
