@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/msccl/schedule.h"
 #include "msccl_schedules.h"
 #include "support/sanitizers.h"
 #include "support/source_tree.h"
@@ -25,7 +26,23 @@ const std::string kGpu1 = "<gpu id=\"1\"";
 
 const std::vector<Broken> kBroken{
     {"no XML", "</algo>", "</alg>"},
+    {"nothing", exchange_of_halves(), ""},
     {"another document", exchange_of_halves(), "<topology/>"},
+    {"second document", "</algo>\n", "</algo>\n<!-- and -->\n<algo name=\"more\"/>\n"},
+    {"text before the document", "<algo", "see\n<algo"},
+    {"text behind the document", "</algo>\n", "</algo>\n\nand so on\n"},
+    {"text behind the document, and a comment", "</algo>\n", "</algo>\nand so on<!-- . -->\n"},
+    {"NUL byte", "</algo>\n", std::string("</algo>\n\0", 9)},
+    {"text between gpus", kGpu1, "rank 1:\n" + kGpu1},
+    {"CDATA between threadblocks", "<tb id=\"1\"", "<![CDATA[<tb/>]]><tb id=\"1\""},
+    {"text in a step", "srcoff=\"1\"/>", "srcoff=\"1\">one</step>"},
+    {"element in a step", "srcoff=\"1\"/>", "srcoff=\"1\"><step/></step>"},
+    {"declaration of a type", "<algo", "<!DOCTYPE algo>\n<algo"},
+    {"reference that is not defined", "name=\"halves\"", "name=\"&x;\""},
+    {"ampersand that is no reference", "name=\"halves\"", "name=\"a & b\""},
+    {"reference to no character", "name=\"halves\"", "name=\"&lt;&#x110000;\""},
+    {"number of gpus with a sign", "ngpus=\"2\"", "ngpus=\"+2\""},
+    {"number of chunks with a sign", "i_chunks=\"2\"", "i_chunks=\"+2\""},
     {"unknown attribute", "srcoff=\"1\"", "srcof=\"1\""},
     {"attribute given twice", "chan=\"0\"", "chan=\"0\" chan=\"0\""},
     {"unknown collective", "coll=\"allreduce\"", "coll=\"allreduced\""},
@@ -87,6 +104,14 @@ TEST(BrokenSchedule, OfWhatOnlyCopiesMayNotReduceOrChangeItsInput) {
   EXPECT_THAT(msccl_error_of(with(gather, "type=\"cpy\"", "type=\"nop\"")), HasSubstr("which was never written"));
 }
 
+TEST(Schedule, MayHaveCommentsADeclarationAndReferences) {
+  const std::string text = with(exchange_of_halves(), "name=\"halves\"", "name=\"&lt;a&gt;&amp;x;&#65;&#x42;\"");
+  EXPECT_EQ(msccl_error_of("<?xml version=\"1.0\"?>\n<!-- &x; -->\n" + with(text, kGpu1, "<!-- & -->" + kGpu1) +
+                           "<!-- the end -->\n"),
+            "");
+  EXPECT_EQ(distributed::msccl::parse(text, "x.xml").name, "<a>&x;AB");
+}
+
 TEST(BrokenSchedule, MayBeAnyText) {
   const std::vector<std::string> seeds{exchange_of_halves(), msccl_text("allpairs_allreduce_4"),
                                        msccl_text("recursive_doubling_allgather_4"),
@@ -120,6 +145,15 @@ TEST(BrokenSchedule, ThatIsHugeIsRefusedBeforeItIsChecked) {
   const std::string first = "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"1\"/>\n";
   EXPECT_THAT(msccl_error_of(with(exchange_of_halves(), first, first + steps)),
               HasSubstr("is one too many: the steps of a file move at most 50000 chunks"));
+}
+
+TEST(BrokenSchedule, ThatWaitsTooOftenIsRefusedBeforeItIsChecked) {
+  std::string steps;
+  constexpr int kSteps = 50'000;
+  for (int step = 1; step < kSteps; ++step) steps += "<step s=\"" + std::to_string(step) + "\" type=\"nop\"/>";
+  const std::string first = "<step s=\"0\" type=\"s\" srcbuf=\"i\" srcoff=\"1\"/>\n";
+  EXPECT_THAT(msccl_error_of(with(exchange_of_halves(), first, first + steps)),
+              HasSubstr("move at most 50000 chunks, and a nop counts as one"));
 }
 
 }  // namespace

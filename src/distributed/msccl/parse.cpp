@@ -3,7 +3,10 @@
 #include <tinyxml2.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -25,8 +28,9 @@ using Names = std::span<const std::string_view>;
 constexpr int kMostRanks = 1024;
 constexpr int kMostBlocks = 2048;
 constexpr int kMostChunks = 65536;
-constexpr std::int64_t kMostMoves = 50'000;  // chunks of all steps
+constexpr std::int64_t kMostMoves = 50'000;  // chunks of all steps; of a step that moves nothing one
 constexpr int kMostChannels = 1024;
+constexpr std::size_t kLongestName = 32;  // of an element, as far as an error shows it
 
 constexpr std::array<std::string_view, 12> kAlgoKeys{"name",  "proto",    "nchannels", "nchunksperloop",
                                                      "ngpus", "coll",     "inplace",   "outofplace",
@@ -51,32 +55,75 @@ std::string did_you_mean(std::string_view word, Names names) {
   return near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near);
 }
 
+/// Whether a text from its `&` to its `;` stands for a character.
+bool is_reference(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kNamed{"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
+  if (std::ranges::find(kNamed, text) != kNamed.end()) return true;
+  if (!text.starts_with("&#") || !text.ends_with(';')) return false;
+  const bool hexadecimal = text.starts_with("&#x");
+  const std::string_view digits = text.substr(hexadecimal ? 3 : 2, text.size() - (hexadecimal ? 4 : 3));
+  constexpr std::uint32_t kLastCharacter = 0x10FFFF;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
+  return error == std::errc() && end == digits.data() + digits.size() && value > 0 && value <= kLastCharacter;
+}
+
+/// The first text of an attribute, as the file has it, that begins like a reference and is none; empty: there is none.
+std::string_view wrong_reference(std::string_view text) {
+  for (std::size_t at = text.find('&'); at != std::string_view::npos; at = text.find('&', at + 1)) {
+    const std::size_t end = text.find(';', at);
+    const std::string_view reference = text.substr(at, end == std::string_view::npos ? end : end + 1 - at);
+    if (!is_reference(reference)) return reference;
+  }
+  return {};
+}
+
+/// Goes through the attributes of all elements.
+class AttributeVisitor : public tinyxml2::XMLVisitor {
+ public:
+  using Visit = std::function<void(const tinyxml2::XMLElement&, const tinyxml2::XMLAttribute&)>;
+  explicit AttributeVisitor(Visit visit) : visit_(std::move(visit)) {}
+  using tinyxml2::XMLVisitor::VisitEnter;
+  bool VisitEnter(const tinyxml2::XMLElement& element, const tinyxml2::XMLAttribute* first) override {
+    for (const auto* each = first; each != nullptr; each = each->Next()) visit_(element, *each);
+    return true;
+  }
+
+ private:
+  Visit visit_;
+};
+
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
+}
+
 /// One file: reads its elements and keeps what is wrong with them.
 class Parser {
  public:
   explicit Parser(std::string file) { schedule_.file = std::move(file); }
 
   Schedule parse(const std::string& text) {
+    check_characters(text);
+    fail();
     tinyxml2::XMLDocument document;
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) {
-      problem(document.ErrorLineNum(), "the file",
-              fmt::format("is no well-formed XML ({}); write <algo …> with <gpu>, <tb> and <step> in it",
-                          document.ErrorIDToName(document.ErrorID())));
-      fail();
+      refuse_syntax(document, text);
+    } else {
+      check_references(text);
     }
-    const tinyxml2::XMLElement* root = document.RootElement();
-    if (root == nullptr || std::string_view(root->Name()) != "algo") {
-      problem(root == nullptr ? 1 : root->GetLineNum(), "the file",
-              "has no <algo> as its outermost element; an MSCCL file is one <algo>");
-      fail();
-    }
-    read_algo(*root);
+    fail();
+    read_document(document);
     fail();
     return std::move(schedule_);
   }
 
  private:
+  using Node = tinyxml2::XMLNode;
   using Element = tinyxml2::XMLElement;
+  static constexpr const char* kWhole = "the file";
 
   void problem(int line, const std::string& what, const std::string& reason) {
     constexpr std::size_t kMostProblems = 50;
@@ -85,6 +132,81 @@ class Parser {
   }
   void fail() const {
     if (!problems_.empty()) throw ConfigurationError(fmt::format("{}", fmt::join(problems_, "\n")));
+  }
+
+  /// The XML parser would take a NUL for the end of the text.
+  void check_characters(const std::string& text) {
+    const std::size_t nul = text.find('\0');
+    if (nul == std::string::npos) return;
+    const auto before = std::ranges::count(std::string_view(text).substr(0, nul), '\n');
+    problem(static_cast<int>(before) + 1, kWhole, "has a NUL byte; an MSCCL file is UTF-8 text without any");
+  }
+
+  void refuse_syntax(const tinyxml2::XMLDocument& document, std::string_view text) {
+    const int line = std::max(1, document.ErrorLineNum());  // it is 0 for an empty file
+    if (document.ErrorID() == tinyxml2::XML_ERROR_PARSING_TEXT) {
+      // Text that no element follows: what stands behind the last one.
+      const std::size_t last = text.rfind('<');
+      if (last != std::string_view::npos) text.remove_prefix(std::min(text.size(), text.find('>', last) + 1));
+      return refuse_content(line, kWhole, "the text", without_blanks(text), "one <algo>");
+    }
+    problem(line, kWhole,
+            fmt::format("is no well-formed XML ({}); write <algo …> with <gpu>, <tb> and <step> in it",
+                        document.ErrorIDToName(document.ErrorID())));
+  }
+
+  /// The XML parser leaves a reference that it does not know as it stands, and what it stands for is then no more to be
+  /// told from `&amp;` and a text: so they are looked for in a document in which none is replaced.
+  void check_references(const std::string& text) {
+    if (text.find('&') == std::string::npos) return;
+    constexpr bool kReplaceReferences = false;
+    tinyxml2::XMLDocument raw(kReplaceReferences);
+    if (raw.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS) return refuse_syntax(raw, text);
+    AttributeVisitor visitor([&](const Element& element, const tinyxml2::XMLAttribute& attribute) {
+      const std::string_view wrong = wrong_reference(attribute.Value());
+      if (wrong.empty()) return;
+      problem(attribute.GetLineNum(), element.Name(),
+              fmt::format("{} has {}, which stands for no character; write &lt; &gt; &amp; &quot; &apos; or a number "
+                          "such as &#65;",
+                          attribute.Name(), in_quotes(wrong)));
+    });
+    raw.Accept(&visitor);
+  }
+
+  void refuse_content(int line, const std::string& what, std::string_view kind, std::string_view text,
+                      const std::string& takes) {
+    problem(line, what, fmt::format("has {} {}; it takes {} and comments", kind, in_quotes(text), takes));
+  }
+
+  /// Beside elements there may be comments, and the declaration of a file.
+  void check_between_elements(const Node& node, const std::string& what, const std::string& takes) {
+    if (node.ToComment() != nullptr || node.ToDeclaration() != nullptr) return;
+    const auto* text = node.ToText();
+    const std::string_view value = without_blanks(node.Value());
+    if (text == nullptr)
+      return refuse_content(node.GetLineNum(), what, "the markup", fmt::format("<!{}", value), takes);
+    refuse_content(node.GetLineNum(), what, text->CData() ? "the CDATA section" : "the text", value, takes);
+  }
+
+  void read_document(const tinyxml2::XMLDocument& document) {
+    const Element* root = nullptr;
+    for (const Node* node = document.FirstChild(); node != nullptr; node = node->NextSibling()) {
+      const Element* element = node->ToElement();
+      if (element == nullptr) {
+        check_between_elements(*node, kWhole, "one <algo>");
+      } else if (root != nullptr) {
+        problem(element->GetLineNum(), kWhole,
+                fmt::format("has <{}> behind the outermost element of line {}; an MSCCL file is one <algo>",
+                            std::string_view(element->Name()).substr(0, kLongestName), root->GetLineNum()));
+      } else {
+        root = element;
+      }
+    }
+    if (!problems_.empty()) return;
+    if (root == nullptr || std::string_view(root->Name()) != "algo")
+      return problem(root == nullptr ? 1 : root->GetLineNum(), kWhole,
+                     "has no <algo> as its outermost element; an MSCCL file is one <algo>");
+    read_algo(*root);
   }
 
   void check_keys(const Element& element, const std::string& what, Names known) {
@@ -133,17 +255,21 @@ class Parser {
     return Value{};
   }
 
-  /// Calls body(child, number) for each; a child of another name is a problem.
+  /// Calls body(child, number) for each; a child of another name is a problem, and so is text. No name: it has none.
   template <class Body>
   void for_each_child(const Element& element, const std::string& what, std::string_view name, const Body& body) {
+    const std::string takes = name.empty() ? "no elements" : fmt::format("<{}>", name);
     int number = 0;
-    for (const auto* child = element.FirstChildElement(); child != nullptr; child = child->NextSiblingElement()) {
-      if (std::string_view(child->Name()) == name) {
+    for (const Node* node = element.FirstChild(); node != nullptr; node = node->NextSibling()) {
+      const Element* child = node->ToElement();
+      if (child == nullptr) {
+        check_between_elements(*node, what, name.empty() ? "attributes" : takes);
+      } else if (std::string_view(child->Name()) == name) {
         body(*child, number++);
       } else {
         problem(child->GetLineNum(), what,
-                fmt::format("has a <{}>, which belongs elsewhere; it takes <{}>",
-                            std::string_view(child->Name()).substr(0, 32), name));
+                fmt::format("has a <{}>, which belongs elsewhere; it takes {}",
+                            std::string_view(child->Name()).substr(0, kLongestName), takes));
       }
     }
   }
@@ -159,6 +285,7 @@ class Parser {
     schedule_.chunks = number(element, what, "nchunksperloop", 1, kMostChunks);
     schedule_.in_place = number(element, what, "inplace", 0, 1, 0) == 1;
     channels_ = number(element, what, "nchannels", 1, kMostChannels, kMostChannels);
+    if (!problems_.empty()) return;  // what follows goes by them, and would be wrong with them
     std::map<int, Gpu> gpus;
     for_each_child(element, what, "gpu", [&](const Element& child, int) { read_gpu(child, ranks, gpus); });
     for (int id = 0; id < ranks && problems_.empty(); ++id) {
@@ -188,6 +315,7 @@ class Parser {
   }
 
   void read_gpu(const Element& element, int ranks, std::map<int, Gpu>& gpus) {
+    const std::size_t before = problems_.size();
     const int id = number(element, "gpu", "id", 0, ranks - 1);
     const std::string what = fmt::format("gpu {}", id);
     check_keys(element, what, kGpuKeys);
@@ -197,6 +325,7 @@ class Parser {
     gpu.inputs = number(element, what, "i_chunks", 0, kMostChunks);
     gpu.outputs = number(element, what, "o_chunks", 0, kMostChunks);
     gpu.scratch = number(element, what, "s_chunks", 0, kMostChunks, 0);
+    if (problems_.size() > before) return;  // its threadblocks go by them
     for_each_child(element, what, "tb", [&](const Element& child, int) { read_block(child, id, ranks, gpu); });
     resolve_dependencies(gpu, id);
     gpus.emplace(id, std::move(gpu));
@@ -229,6 +358,7 @@ class Parser {
 
   void read_step(const Element& element, const std::string& what, int place, const Gpu& gpu, ThreadBlock& block) {
     check_keys(element, what, kStepKeys);
+    for_each_child(element, what, "", [](const Element&, int) {});
     Step step;
     step.line = element.GetLineNum();
     if (number(element, what, "s", 0, std::numeric_limits<int>::max()) != place)
@@ -249,9 +379,12 @@ class Parser {
       problem(step.line, what, "sends, but its tb has send=\"-1\"; name the gpu there");
     if (receives(step.type) && block.receive < 0)
       problem(step.line, what, "receives, but its tb has recv=\"-1\"; name the gpu there");
-    if (moves) moves_ += step.count;
-    if (moves_ > kMostMoves && moves_ - step.count <= kMostMoves)
-      problem(step.line, what, fmt::format("is one too many: the steps of a file move at most {} chunks", kMostMoves));
+    const int weight = moves ? step.count : 1;
+    moves_ += weight;
+    if (moves_ > kMostMoves && moves_ - weight <= kMostMoves)
+      problem(step.line, what,
+              fmt::format("is one too many: the steps of a file move at most {} chunks, and a nop counts as one",
+                          kMostMoves));
     block.steps.push_back(step);
   }
 
