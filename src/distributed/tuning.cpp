@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ std::optional<std::pair<int, bool>> group_of(std::string_view text) {
   const bool pes = text.ends_with(kPes);
   if (!pes && !text.ends_with(kSips)) return {};
   const std::string_view digits = text.substr(0, text.size() - (pes ? kPes : kSips).size());
+  if (digits.starts_with('0')) return {};  // so that each group has one name
   int ranks = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ranks);
   if (error != std::errc() || end != digits.data() + digits.size() || ranks < 1) return {};
@@ -43,6 +45,29 @@ const std::vector<Entry>& entries_of(const Node& node, const std::string& what, 
   if (node.kind != Node::Kind::mapping && node.kind != Node::Kind::invalid)
     problems.push_back({node.place, what + ": a mapping is expected here"});
   return node.entries;
+}
+
+/// The sizes of one group, each with its algorithm.
+Tuning::Sizes sizes_in(const Entry& group, const std::string& path, const AlgorithmTable& table,
+                       CollectiveOperation operation, Problems& problems) {
+  Tuning::Sizes sizes;
+  std::map<std::int64_t, const Entry*> known;
+  const std::vector<Entry>& entries = entries_of(group.value, path, problems);
+  for (const Entry& from : entries) {
+    try {
+      const std::int64_t bytes = parse_bytes(from.key).count();
+      const auto [same, is_new] = known.emplace(bytes, &from);
+      if (!is_new)
+        throw ConfigurationError(fmt::format("it is as many bytes as {} in line {}; leave one out", same->second->key,
+                                             same->second->place.line));
+      sizes[bytes] = table.find(operation, from.value.text).name;
+    } catch (const Error& error) {
+      problems.push_back({from.place, fmt::format("{}.{}: {}", path, printable(from.key), error.what())});
+    }
+  }
+  if (entries.empty() && group.value.kind == Node::Kind::mapping)
+    problems.push_back({group.place, path + ": expected a size and an algorithm"});
+  return sizes;
 }
 
 }  // namespace
@@ -65,17 +90,7 @@ Tuning::Tuning(std::string_view yaml, const std::string& file_name, const Algori
         problems.push_back({by_group.place, path + ": expected a number of ranks such as 4_sips or 128_pes"});
         continue;
       }
-      Sizes sizes;
-      for (const Entry& from : entries_of(by_group.value, path, problems)) {
-        try {
-          const Bytes bytes = parse_bytes(from.key);
-          sizes[bytes.count()] = table.find(operation, from.value.text).name;
-        } catch (const Error& error) {
-          problems.push_back({from.place, fmt::format("{}.{}: {}", path, from.key, error.what())});
-        }
-      }
-      if (sizes.empty()) problems.push_back({by_group.place, path + ": expected a size and an algorithm"});
-      best_[operation][{group->first, group->second}] = std::move(sizes);
+      best_[operation][{group->first, group->second}] = sizes_in(by_group, path, table, operation, problems);
     }
   }
   if (!problems.empty()) topology::throw_problems(problems, file_name);

@@ -117,6 +117,11 @@ TEST(Tuning, NamesEveryProblemWithItsPlace) {
               HasSubstr("there is no algorithm \"ring_broadcast\""));
   EXPECT_THAT(error_of("all_reduce: {4_sips: {now: ring_allreduce}}"), HasSubstr("all_reduce.4_sips.now: "));
   EXPECT_THAT(error_of("all_reduce: {4_sips: {}}"), HasSubstr("expected a size and an algorithm"));
+  EXPECT_EQ(error_of("all_reduce: {4_sips: {0B: ringg_allreduce}}").find('\n'), std::string::npos);
+  EXPECT_EQ(error_of("all_reduce:\n  4_sips:\n    1KiB: ring_allreduce\n    1024B: direct_allreduce\n"),
+            "t.yaml:4:5: all_reduce.4_sips.1024B: it is as many bytes as 1KiB in line 3; leave one out");
+  EXPECT_THAT(error_of("all_reduce: {04_sips: {0B: ring_allreduce}}"), HasSubstr("expected a number of ranks"));
+  EXPECT_EQ(error_of("all_reduce: {4_sips: [1]}"), "t.yaml:1:22: all_reduce.4_sips: a mapping is expected here");
   EXPECT_THAT(error_of("[1]"), HasSubstr("a mapping is expected"));
 }
 
