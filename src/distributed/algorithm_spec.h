@@ -16,6 +16,7 @@
 #include "kernbench/queues.h"
 #include "kernbench/units.h"
 #include "topology/describe.h"
+#include "topology/file_path.h"
 
 namespace kernbench::distributed {
 
@@ -31,13 +32,13 @@ class Tuning;
 
 /// One algorithm of a collectives file, with what `defaults` says where it says nothing itself.
 struct AlgorithmSpec {
-  std::string module;                         // its algorithm of all-reduces
-  std::optional<std::string> topology = {};   // without: that of the module
-  std::optional<std::string> msccl = {};      // file with the schedule of its algorithm for an operation
-  std::optional<std::string> tune = {};       // file by which automatic choices go
-  std::optional<std::string> validator = {};  // of all-reduces
-  Mapper mapper = Mapper::leader;             // likewise
-  std::string broadcast = "ring_broadcast";   // its other algorithms; each of them may be kAutomatic
+  std::string module;                            // its algorithm of all-reduces
+  std::optional<std::string> topology = {};      // without: that of the module
+  std::optional<topology::FilePath> msccl = {};  // file with the schedule of its algorithm for an operation
+  std::optional<topology::FilePath> tune = {};   // file by which automatic choices go
+  std::optional<std::string> validator = {};     // of all-reduces
+  Mapper mapper = Mapper::leader;                // likewise
+  std::string broadcast = "ring_broadcast";      // its other algorithms; each of them may be kAutomatic
   std::string barrier = "ring_barrier";
   std::string reduce_scatter = "ring_reduce_scatter";
   std::string all_gather = "ring_all_gather";
@@ -99,8 +100,12 @@ void describe(V& visit, S& spec) {
   visit.field({"topology", "arrangement of the ranks: that of `module`, and an error if it is another", false, 0, 0,
                spec.table->all_reduce_topologies()},
               spec.topology);
-  visit.field({"msccl", "MSCCL file (XML) whose schedule is the algorithm of its operation"}, spec.msccl);
-  visit.field({"tune", "file that `kernbench ccl --tune` has written, by which `auto` chooses"}, spec.tune);
+  visit.field(
+      {"msccl", "MSCCL file (XML) whose schedule is the algorithm of its operation; from the folder of this file"},
+      spec.msccl);
+  visit.field(
+      {"tune", "file that `kernbench ccl --tune` has written, by which `auto` chooses; from the folder of this file"},
+      spec.tune);
   visit.field(
       {"validator", "check of group and placement that every all_reduce must pass", false, 0, 0, kValidatorNames},
       spec.validator);

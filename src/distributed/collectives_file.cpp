@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "distributed/algorithms/own_algorithm.h"
 #include "distributed/tuning.h"
 #include "kernbench/collectives.h"
 #include "kernbench/error.h"
@@ -29,15 +31,16 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFileName = "ccl.yaml";
 
-topology::Field module_field(const AlgorithmTable& table) {
+/// An algorithm with a schedule needs no `module`.
+topology::Field module_field(const AlgorithmTable& table, bool required = true) {
   return {"module", "algorithm of all-reduces; auto: of each call the one that costs least, as for other operations",
-          true,     0,
+          required, 0,
           0,        table.choices(CollectiveOperation::all_reduce)};
 }
 
 template <class V, class S>
-void describe_algorithm(V& visit, S& spec) {
-  visit.field(module_field(*spec.table), spec.module);
+void describe_algorithm(V& visit, S& spec, bool has_schedule) {
+  visit.field(module_field(*spec.table, !has_schedule), spec.module);
   describe(visit, spec);
 }
 
@@ -68,30 +71,23 @@ void translate(topology::Node& section) {
   }
 }
 
-/// An entry with a schedule says what its algorithm is; of all-reduces, if it is for another operation, `auto`.
-void add_module(topology::Entry& algorithm) {
-  topology::Node& section = algorithm.value;
-  if (section.kind != topology::Node::Kind::mapping || section.find("msccl") == nullptr) return;
-  if (section.find("module") != nullptr) return;
-  topology::Entry module = *std::ranges::find(section.entries, "msccl", &topology::Entry::key);
-  module.key = "module";
-  module.value.text = kAutomatic;
-  section.entries.push_back(std::move(module));
-}
-
 /// `algorithm` as a map by operation: what it says of an operation becomes the key of that operation, and of
 /// all-reduces that of `algorithm` itself.
 void spread_map(topology::Node& defaults, std::vector<topology::Problem>& problems) {
   const auto map = std::ranges::find(defaults.entries, "algorithm", &topology::Entry::key);
   if (map == defaults.entries.end() || map->value.kind != topology::Node::Kind::mapping) return;
+  const topology::SourcePlace place = map->place;
+  const std::size_t before = problems.size();
   std::vector<topology::Entry> by_operation = std::move(map->value.entries);
   defaults.entries.erase(map);
   for (topology::Entry& each : by_operation) {
-    const std::string path = "defaults.algorithm." + each.key;
+    const std::string path = "defaults.algorithm." + printable(each.key);
     if (std::ranges::find(kCollectiveOperationNames, each.key) == kCollectiveOperationNames.end()) {
       const std::string_view near = topology::near(each.key, kCollectiveOperationNames);
       problems.push_back({each.place, fmt::format("{}: unknown operation{}", path,
-                                                  near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near))});
+                                                  near.empty() ? fmt::format("; the operations are {}",
+                                                                             fmt::join(kCollectiveOperationNames, ", "))
+                                                               : fmt::format(", did you mean \"{}\"?", near))});
       continue;
     }
     if (defaults.find(each.key) != nullptr) {
@@ -101,6 +97,15 @@ void spread_map(topology::Node& defaults, std::vector<topology::Problem>& proble
     if (each.key == name(CollectiveOperation::all_reduce)) each.key = "algorithm";
     defaults.entries.push_back(std::move(each));
   }
+  if (defaults.find("algorithm") != nullptr) return;
+  // An operation that is unknown may be the one that is missing.
+  if (problems.size() == before)
+    problems.push_back({place,
+                        "defaults.algorithm: the map has no all_reduce; add the name of the entry that is used when a "
+                        "program names none, such as {all_reduce: NAME}"});
+  topology::Entry reported{"algorithm", place, {}};
+  reported.value.kind = topology::Node::Kind::invalid;
+  defaults.entries.push_back(std::move(reported));
 }
 
 void translate_all(topology::Node& root, std::vector<topology::Problem>& problems) {
@@ -110,10 +115,7 @@ void translate_all(topology::Node& root, std::vector<topology::Problem>& problem
       translate(entry.value);
     }
     if (entry.key != "algorithms") continue;
-    for (topology::Entry& algorithm : entry.value.entries) {
-      translate(algorithm.value);
-      add_module(algorithm);
-    }
+    for (topology::Entry& algorithm : entry.value.entries) translate(algorithm.value);
   }
 }
 
@@ -130,6 +132,19 @@ std::string unknown_algorithm(const Collectives& collectives, const std::string&
   return fmt::format("no algorithm is named {}{}{}", in_quotes(name),
                      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near),
                      names.empty() ? "; the file has none" : fmt::format(" (known: {})", fmt::join(names, ", ")));
+}
+
+/// The section under a key, and that of an entry; null: the tree has none.
+const topology::Node* find_section(const topology::Node& root, std::string_view key) {
+  const topology::Entry* entry = root.find(key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
+const topology::Node* find_entry(const topology::Node& root, std::string_view name) {
+  const topology::Node* algorithms = find_section(root, "algorithms");
+  return algorithms == nullptr ? nullptr : find_section(*algorithms, name);
+}
+bool has_key(const topology::Node* section, std::string_view key) {
+  return section != nullptr && section->find(key) != nullptr;
 }
 
 // Rules between the values of one section.
@@ -175,9 +190,7 @@ class Checks {
   }
   /// Whether an algorithm has the key itself.
   bool says(const std::string& path, const std::string& key) const {
-    const topology::Entry* algorithms = root_.find("algorithms");
-    const topology::Entry* mine = algorithms->value.find(path.substr(path.find('.') + 1));
-    return mine->value.find(key) != nullptr;
+    return has_key(find_entry(root_, path.substr(path.find('.') + 1)), key);
   }
   void report(const std::string& path, const std::string& message) {
     problems_.push_back({topology::place_of(root_, path), path + ": " + message});
@@ -188,21 +201,30 @@ class Checks {
   std::vector<topology::Problem>& problems_;
 };
 
-}  // namespace
+/// A file's text as values, with the tree that has its places, and which keys each section has of its own.
+struct ReadText {
+  topology::Node root;
+  Collectives collectives;
+};
 
-Collectives parse_collectives(std::string_view yaml, const std::string& file_name, const AlgorithmTableRef& table) {
+ReadText read_text(std::string_view yaml, const std::string& file_name, const AlgorithmTableRef& table) {
   std::vector<topology::Problem> problems;
   std::set<std::string> unread;
-  topology::Node root = topology::parse_document(yaml, -1, problems);
+  ReadText text{topology::parse_document(yaml, -1, problems), {}};
+  topology::Node& root = text.root;
   translate_all(root, problems);
   const topology::ModelNames no_models;
-  Collectives collectives;
+  Collectives& collectives = text.collectives;
   collectives.defaults.table = table;
   topology::SpecReader reader(root, no_models, problems, unread);
   describe_defaults(reader, collectives);
   reader.entries("algorithms", "names of algorithms, each with its keys", [&](const std::string& name) {
     AlgorithmSpec& spec = collectives.algorithms.emplace(name, collectives.defaults).first->second;
-    describe_algorithm(reader, spec);
+    const bool has_schedule =
+        has_key(find_entry(root, name), "msccl") || has_key(find_section(root, "defaults"), "msccl");
+    // Of all-reduces, if the schedule is for another operation.
+    if (has_schedule) spec.module = kAutomatic;
+    describe_algorithm(reader, spec, has_schedule);
   });
   reader.finish();
 
@@ -213,47 +235,120 @@ Collectives parse_collectives(std::string_view yaml, const std::string& file_nam
     checks.check_topology("algorithms." + name, spec);
   }
   if (!problems.empty()) topology::throw_problems(problems, file_name);
-  return collectives;
+  return text;
 }
 
-namespace {
-
-/// A path of a collectives file: relative to the folder of that file.
-std::string beside(const std::string& file, const std::string& path) {
-  return (fs::path(file).parent_path() / path).string();
+/// The key of `defaults` and of an algorithm that says which algorithm an operation has.
+std::string_view key_of(CollectiveOperation operation) {
+  return operation == CollectiveOperation::all_reduce ? "module" : name(operation);
 }
 
-/// Reads the files that entries name: schedules become algorithms of the table, with the names of their entries.
-Collectives with_files(Collectives collectives, const std::string& file) {
-  CollectiveRegistry own = collectives.defaults.table->own();
-  std::map<std::string, std::string> schedules;  // entry, algorithm
-  for (const auto& [name, spec] : collectives.algorithms) {
-    if (!spec.msccl) continue;
-    try {
-      own.add(collectives::load_msccl(beside(file, *spec.msccl), name));
-    } catch (const ValueError& error) {
-      throw ConfigurationError(
-          fmt::format("{}: algorithms.{}: {} (an entry's schedule has the entry's name)", file, name, error.what()));
+/// The files that a collectives file names: schedules become algorithms of the table, with the names of their entries.
+class NamedFiles {
+ public:
+  NamedFiles(ReadText text, const std::string& file)
+      : root_(std::move(text.root)), collectives_(std::move(text.collectives)), file_(file) {}
+
+  Collectives read() && {
+    check_presence("defaults", collectives_.defaults);
+    for (const auto& [name, spec] : collectives_.algorithms) check_presence("algorithms." + name, spec);
+    fail();
+    read_schedules();
+    fail();
+    read_tunings();
+    return std::move(collectives_);
+  }
+
+ private:
+  /// Relative to the folder of the collectives file.
+  std::string path_of(const topology::FilePath& path) const {
+    return (fs::path(file_).parent_path() / path.text).string();
+  }
+  const topology::Node* section(const std::string& path) const {
+    return path == "defaults" ? find_section(root_, path) : find_entry(root_, path.substr(path.find('.') + 1));
+  }
+  void report(const std::string& path, const std::string& message) {
+    std::string text = path + ": " + message;
+    // Each entry meets the faults of `defaults` again.
+    if (std::ranges::find(problems_, text, &topology::Problem::message) != problems_.end()) return;
+    problems_.push_back({topology::place_of(root_, path), std::move(text)});
+  }
+  void fail() const {
+    if (!problems_.empty()) topology::throw_problems(problems_, file_);
+  }
+
+  /// Of the files that a section names itself.
+  void check_presence(const std::string& path, const AlgorithmSpec& spec) {
+    const auto check = [&](const std::string& key, const std::optional<topology::FilePath>& named) {
+      std::error_code ignored;
+      if (!named || !has_key(section(path), key) || fs::exists(path_of(*named), ignored)) return;
+      report(path + "." + key,
+             fmt::format("there is no file {}; a path is absolute, or from the folder of this file", path_of(*named)));
+    };
+    check("msccl", spec.msccl);
+    check("tune", spec.tune);
+  }
+
+  /// What an entry says itself of the schedule's operation comes before a schedule of `defaults`. Beside a schedule in
+  /// the same section it contradicts that.
+  bool takes_schedule(const std::string& name, CollectiveOperation operation) {
+    const std::string key(key_of(operation)), path = "algorithms." + name;
+    const bool is_own = has_key(section(path), "msccl");
+    if (!is_own && has_key(section(path), key)) return false;
+    const std::string from = is_own ? path : "defaults";
+    if (!has_key(section(from), key)) return true;
+    report(from + ".msccl", fmt::format("it is a schedule of {}, whose algorithm {}.{} names, too; leave one of msccl "
+                                        "and {} out",
+                                        distributed::name(operation), from, key, key));
+    return false;
+  }
+
+  void read_schedules() {
+    CollectiveRegistry own = collectives_.defaults.table->own();
+    std::map<std::string, std::string> schedules;  // entry, algorithm
+    for (const auto& [name, spec] : collectives_.algorithms) {
+      if (!spec.msccl) continue;
+      collectives::Algorithm schedule = collectives::load_msccl(path_of(*spec.msccl), name);
+      if (!takes_schedule(name, operation_of(schedule.operation))) continue;
+      try {
+        own.add(std::move(schedule));
+      } catch (const ValueError& error) {
+        throw ConfigurationError(
+            fmt::format("{}: algorithms.{}: {} (an entry's schedule has the entry's name)", file_, name, error.what()));
+      }
+      schedules[name] = own.algorithms().back()->name;
     }
-    schedules[name] = own.algorithms().back()->name;
+    if (!schedules.empty()) collectives_.defaults.table = std::make_shared<const AlgorithmTable>(own);
+    const auto table = collectives_.defaults.table;
+    for (auto& [name, spec] : collectives_.algorithms) {
+      spec.table = table;
+      if (schedules.contains(name)) spec.take(*table->named(schedules[name]));
+    }
   }
-  const auto table = schedules.empty() ? collectives.defaults.table : std::make_shared<const AlgorithmTable>(own);
-  collectives.defaults.table = table;
-  for (auto& [name, spec] : collectives.algorithms) {
-    spec.table = table;
-    if (schedules.contains(name)) spec.take(*table->named(schedules[name]));
-    if (!spec.tune) continue;
-    const std::string path = beside(file, *spec.tune);
-    spec.tuning = std::make_shared<const Tuning>(topology::read_file(path, "tuning"), path, *table);
+
+  void read_tunings() {
+    for (auto& [name, spec] : collectives_.algorithms) {
+      if (!spec.tune) continue;
+      const std::string path = path_of(*spec.tune);
+      spec.tuning = std::make_shared<const Tuning>(topology::read_file(path, "a tuning"), path, *spec.table);
+    }
   }
-  return collectives;
-}
+
+  topology::Node root_;
+  Collectives collectives_;
+  const std::string& file_;
+  std::vector<topology::Problem> problems_;
+};
 
 Collectives read_collectives(const std::string& file, const AlgorithmTableRef& table) {
-  return with_files(parse_collectives(topology::read_file(file, "collectives"), file, table), file);
+  return NamedFiles(read_text(topology::read_file(file, "a collectives"), file, table), file).read();
 }
 
 }  // namespace
+
+Collectives parse_collectives(std::string_view yaml, const std::string& file_name, const AlgorithmTableRef& table) {
+  return read_text(yaml, file_name, table).collectives;
+}
 
 Collectives load_collectives(const std::string& path, const AlgorithmTableRef& table) {
   if (!path.empty()) return read_collectives(path, table);

@@ -19,6 +19,7 @@
 #include "kernbench/error.h"
 #include "topology/describe.h"
 #include "topology/document.h"
+#include "topology/file_path.h"
 #include "topology/models.h"
 #include "topology/part_names.h"
 #include "topology/values.h"
@@ -308,6 +309,17 @@ class SpecReader {
                          found(node));
     }
     member = node.text;
+    return {};
+  }
+
+  static std::string read(const Field&, const Node& node, FilePath& member) {
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+    if (node.kind != Node::Kind::scalar || node.text.empty() || node.text.size() > kLongestPath ||
+        std::ranges::any_of(node.text, is_control)) {
+      return fmt::format("expected a path of at most {} bytes without control characters, found {}", kLongestPath,
+                         found(node));
+    }
+    member.text = node.text;
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topology/describe.h"
+#include "topology/file_path.h"
 #include "topology/values.h"
 
 namespace kernbench::topology {
@@ -93,6 +94,10 @@ class Walk {
   static void fill(FieldText& text, const std::string& value) {
     text.type = text.field->choices.empty() ? "name" : "choice";
     text.value = value;
+  }
+  static void fill(FieldText& text, const FilePath& value) {
+    text.type = kFilePathType;
+    text.value = value.text;
   }
   static void fill(FieldText& text, Rate value) {
     text.shape = Shape::rate;

@@ -11,6 +11,7 @@
 
 #include "kernbench/error.h"
 #include "support/source_tree.h"
+#include "support/test_files.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -52,6 +53,10 @@ const std::vector<Broken> kBroken{
     {"default algorithm that does not exist", "algorithm: ring", "algorithm: hypercube"},
     {"map without all-reduces", "algorithm: ring", "algorithm: {broadcast: ring_broadcast}"},
     {"map with an unknown operation", "algorithm: ring", "algorithm: {all_reduce: ring, all_gathr: ring_all_gather}"},
+    {"map with a word that is no operation", "algorithm: ring", "algorithm: {all_reduce: ring, foo: ring}"},
+    {"map with all-reduces misspelt", "algorithm: ring", "algorithm: {all_reduc: ring}"},
+    {"schedule without a path", "  n_slots: 4", "  msccl: [a.xml]"},
+    {"tuning by an empty path", "  n_slots: 4", "  tune: \"\""},
     {"map with an algorithm of another operation", "algorithm: ring", "algorithm: {all_reduce: ring, reduce: rin}"},
     {"operation in the map and as a key", "algorithm: ring",
      "algorithm: {all_reduce: ring, reduce: ring_reduce}\n  reduce: ring_reduce"},
@@ -177,6 +182,92 @@ TEST(CollectivesFile, TheWorkingDirectoryComesBeforeTheShippedOne) {
   EXPECT_EQ(load_collectives().algorithm, "ring");
   std::ofstream("ccl.yaml") << "defaults: {algorithm: a}\n";
   EXPECT_THAT(error_of([] { load_collectives(); }), HasSubstr("./ccl.yaml:1:1: algorithms: "));
+}
+
+/// A folder with `sub/ring.xml` and `sub/gather.xml`, schedules, and with `sub/tuned.yaml`.
+class FilesOfAFolder {
+ public:
+  FilesOfAFolder() {
+    std::filesystem::create_directories(folder_ + "sub");
+    const auto copy = [&](const std::string& from, const std::string& to) {
+      write("sub/" + to, source_tree::read("collectives/msccl/" + from));
+    };
+    copy("ring_allreduce_4.xml", "ring.xml");
+    copy("recursive_doubling_allgather_4.xml", "gather.xml");
+    write("sub/tuned.yaml", "all_reduce: {4_sips: {0B: direct_allreduce}}\n");
+  }
+  const std::string& folder() const { return folder_; }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + name) << text;
+    return folder_ + name;
+  }
+  Collectives load(const std::string& text) const { return load_collectives(write("ccl.yaml", text)); }
+  std::string error(const std::string& text) const {
+    return error_of([&] { load(text); });
+  }
+
+ private:
+  std::string folder_ = test_files::folder();
+};
+
+TEST(CollectivesFile, NamesOtherFilesByPathsFromItsFolder) {
+  const FilesOfAFolder files;
+  for (const std::string& path : {std::string("sub/"), std::string("./sub/../sub/"), files.folder() + "sub/"}) {
+    const Collectives read = files.load("defaults: {algorithm: a}\nalgorithms: {a: {msccl: " + path +
+                                        "ring.xml}, b: {module: auto, tune: " + path + "tuned.yaml}}\n");
+    EXPECT_EQ(find_algorithm(read).module, "a") << path;
+    EXPECT_NE(find_algorithm(read, "b").tuning, nullptr) << path;
+  }
+}
+
+TEST(CollectivesFile, NamesFilesThatAreNotThereWithTheirPlaces) {
+  const FilesOfAFolder files;
+  EXPECT_EQ(files.error("defaults: {algorithm: a, tune: no.yaml}\nalgorithms:\n  a: {msccl: sub/no.xml}\n  b: {module: "
+                        "auto}\n"),
+            files.folder() + "ccl.yaml:1:32: defaults.tune: there is no file " + files.folder() +
+                "no.yaml; a path is absolute, or from the folder of this file\n" + files.folder() +
+                "ccl.yaml:3:14: algorithms.a.msccl: there is no file " + files.folder() +
+                "sub/no.xml; a path is absolute, or from the folder of this file");
+}
+
+TEST(CollectivesFile, ThatIsTooLargeIsRefusedWithItsSizeAndTheLimit) {
+  const FilesOfAFolder files;
+  EXPECT_EQ(files.error(std::string(300'000, '#')),
+            files.folder() + "ccl.yaml: has 300000 bytes; a collectives file has at most 262144 (256KiB)");
+}
+
+TEST(CollectivesFile, WhatAnAlgorithmSaysComesBeforeAScheduleOfTheDefaults) {
+  const FilesOfAFolder files;
+  const Collectives reduces = files.load(
+      "defaults: {algorithm: a, msccl: sub/ring.xml}\n"
+      "algorithms: {a: {module: direct_allreduce}, b: {all_gather: direct_all_gather}, c: {n_slots: 2}}\n");
+  EXPECT_EQ(find_algorithm(reduces, "a").module, "direct_allreduce");
+  EXPECT_EQ(find_algorithm(reduces, "b").module, "b");
+  EXPECT_EQ(find_algorithm(reduces, "b").all_gather, "direct_all_gather");
+  EXPECT_EQ(find_algorithm(reduces, "c").module, "c");
+  const Collectives gathers = files.load(
+      "defaults: {algorithm: a, msccl: sub/gather.xml}\n"
+      "algorithms: {a: {module: direct_allreduce}, b: {all_gather: direct_all_gather}}\n");
+  EXPECT_EQ(find_algorithm(gathers, "a").module, "direct_allreduce");
+  EXPECT_EQ(find_algorithm(gathers, "a").all_gather, "a");
+  EXPECT_EQ(find_algorithm(gathers, "b").all_gather, "direct_all_gather");
+  EXPECT_TRUE(find_algorithm(gathers, "b").is_automatic(CollectiveOperation::all_reduce));
+}
+
+TEST(CollectivesFile, AnAlgorithmAndAScheduleOfOneSectionForOneOperationAreAnError) {
+  const FilesOfAFolder files;
+  EXPECT_EQ(files.error("defaults: {algorithm: a}\nalgorithms:\n  a: {module: ring_allreduce, msccl: sub/ring.xml}\n"),
+            files.folder() +
+                "ccl.yaml:3:38: algorithms.a.msccl: it is a schedule of all_reduce, whose algorithm "
+                "algorithms.a.module names, too; leave one of msccl and module out");
+  EXPECT_EQ(files.error("defaults: {algorithm: a, all_gather: auto, msccl: sub/gather.xml}\n"
+                        "algorithms: {a: {module: auto}, b: {module: auto}}\n"),
+            files.folder() +
+                "ccl.yaml:1:51: defaults.msccl: it is a schedule of all_gather, whose algorithm "
+                "defaults.all_gather names, too; leave one of msccl and all_gather out");
+  EXPECT_EQ(files.error("defaults: {algorithm: a, all_gather: auto}\n"
+                        "algorithms: {a: {module: auto, msccl: sub/gather.xml}}\n"),
+            "no error");
 }
 
 TEST(CollectivesFile, AFileThatIsNotThereIsNamed) {
