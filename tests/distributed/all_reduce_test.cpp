@@ -93,6 +93,32 @@ TEST(AllReduce, AFileOfAnotherSimulatorIsReadAsItIsAndGivesRightSums) {
   std::filesystem::remove(path);
 }
 
+/// A rank may be as far ahead of those below and above as its channels have slots.
+TEST(AllReduce, OnTwoTreesIsRightWithAnyNumberOfSlotsAndTiles) {
+  const std::string path = ::testing::TempDir() + "kernbench_trees_ccl.yaml";
+  for (int slots = 1; slots <= 9; ++slots) {
+    std::ofstream(path) << "defaults: {algorithm: double_tree_allreduce, slot_size: 64B, vc_chunk_size: 64B, n_slots: "
+                        << slots << "}\n";
+    for (const int ranks : {2, 3, 5, 6, 9}) {
+      SimulateOptions options = machine_of(ranks);
+      options.collectives = path;
+      options.overrides.emplace_back("pe.ipcq.queues=16");
+      const auto outcome = run_ranks(options, ranks, [&](int rank) {
+        dist::init_process_group("ahbm", rank, ranks);
+        for (const std::int64_t elements : {1100, 1500, 4001}) {  // on one tree, and on two
+          const Tensor x = (torch::arange(elements) % 7 + rank).to("ahbm");
+          dist::all_reduce(x);
+          const Tensor sum = torch::arange(elements) % 7 * ranks + ranks * (ranks - 1) / 2;
+          EXPECT_TRUE(torch::equal(x.cpu(), sum)) << slots << " slots, " << elements << " elements";
+        }
+      });
+      EXPECT_THAT(outcome.errors, ::testing::Each("")) << slots << " slots, " << ranks << " ranks";
+      EXPECT_EQ(outcome.run.status, RunStatus::ok) << outcome.error.message;
+    }
+  }
+  std::filesystem::remove(path);
+}
+
 /// The error of rank 0 of an all-reduce with the validator, and "" where it passes.
 std::string validated(int sips, int ranks, const DPPolicy& placement) {
   const std::string path = ::testing::TempDir() + "kernbench_validator_ccl.yaml";

@@ -10,6 +10,7 @@
 
 #include "distributed/algorithm_cost.h"
 #include "distributed/algorithm_spec.h"
+#include "distributed/algorithms/pieces.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "support/sanitizers.h"
@@ -102,15 +103,12 @@ TEST(AlgorithmCost, FollowsTheFormula) {
   // While the last PEs send a half over one link, others exchange quarters over another one.
   expect(cost("halving_doubling_allreduce", on_full), 4 * (link + each) + 3 * memory, 2 * 0.5 / rate);
   expect(cost("grid_ring_allreduce", on_full), 4 * (link + each) + 3 * memory, 2 * 0.5 / rate);
-  // Up one tree and down; a root stores and loads. With more than 2 KiB of a PE a rank goes through two trees in turn,
-  // of which the second one is loaded.
+  // Up one tree and down; a root stores and loads. With more than 2 KiB of a PE two trees go at one time.
   const AlgorithmCost trees = cost("double_tree_allreduce", on_full);
   EXPECT_NEAR(trees.latency_ns(), 4 * (link + each) + memory, 1e-6);
   double both = 0;
   for (const AlgorithmCost::Step& step : trees.steps) both += step.latency_ns + step.memory_ns;
-  EXPECT_NEAR(both, 6 * (link + each) + 1.5 * memory, 1e-6);
-  const std::int64_t few = std::int64_t{2048} * on_full.topology().pes_per_sip();
-  EXPECT_GT(trees.of(few + 1) - trees.of(few), link);
+  EXPECT_NEAR(both, 4 * (link + each) + memory, 1e-6);
   expect(cost("bidirectional_ring_allreduce", on_ring), 6 * (one + each), 3 * 0.25 / rate);
   // Two ranks make a line of two, over one link in both directions of the line: half of the bytes, as two of four ways.
   expect(cost("bidirectional_grid_allreduce", on_full), 4 * (link + each) + 3 * memory, (0.5 + 0.25) / rate);
@@ -424,6 +422,63 @@ TEST(AlgorithmCost, OfAChainEachRankAddsThePassageOfAPiece) {
                 chain.latency_ns() + bytes / rate + 2 * piece * lanes / rate, 1)
         << of_a_pe;
   }
+}
+
+topology::Topology few_pes(int sips, const std::string& wiring) {
+  return topology::load_topology(source_tree::path("topologies/tiny.yaml"),
+                                 {"system.sips.count=" + std::to_string(sips), "system.sips.topology=" + wiring});
+}
+
+/// Two PEs with 150 GB/s of HBM and a port of 128 GB/s each.
+TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
+  using enum CollectiveOperation;
+  const auto tiny = few_pes(4, "fully_connected");
+  const topology::Network network(tiny);
+  const AlgorithmCost ring = cost("ring_allreduce", network), halving = cost("halving_doubling_allreduce", network);
+  const double pe = 8.0 / 6 / 150 / 2;  // eight chunks loaded or stored in six steps
+  EXPECT_NEAR(ring.steps.at(0).pe_ns_per_byte, pe, 1e-12);
+  EXPECT_NEAR(halving.steps.at(0).pe_ns_per_byte, 3.0 / 150 / 2, 1e-12) << "one loaded and sent, one added to";
+  EXPECT_NEAR(halving.steps.back().pe_ns_per_byte, 2.0 / 150 / 2, 1e-12) << "one stored, one loaded and sent";
+  const double block = cost("ring_all_gather", network, all_gather).steps.at(0).pe_ns_per_byte;
+  EXPECT_NEAR(block, 1.0 / 128, 1e-12) << "a block lies on one PE: its port, and 1 / 150 of its memory";
+  EXPECT_NEAR(cost("direct_all_gather", network, all_gather).steps.at(0).pe_ns_per_byte, 5.0 / 150, 1e-12);
+  EXPECT_NEAR(cost("bruck_all_gather", network, all_gather).steps.at(0).pe_ns_per_byte, 2.0 / 150, 1e-12);
+  EXPECT_NEAR(cost("ring_broadcast", network, broadcast).steps.at(0).pe_ns_per_byte, 1.0 / 128 / 2, 1e-12);
+  EXPECT_NEAR(cost("ring_reduce", network, reduce).steps.at(0).pe_ns_per_byte, 2.0 / 150 / 2, 1e-12);
+
+  // A chunk of a PE fills the eight slots of 16 KiB once, or twice.
+  const AlgorithmCost::Step& step = ring.steps.at(0);
+  const double passage = step.latency_ns + 16384 * step.ns_per_byte;
+  for (const int parts : {1, 2, 4}) {
+    const std::int64_t bytes = std::int64_t{parts} << 20;
+    EXPECT_NEAR(ring.of(bytes), 6 * (pe * static_cast<double>(bytes) / 4 + parts * passage), 1e-3) << parts;
+  }
+  // Of a chain no more is under way than the slots hold, until their credits are back.
+  const AlgorithmCost chain = cost("ring_broadcast", network, broadcast);
+  const AlgorithmCost::Step& all = chain.steps.at(0);
+  const double own = 16384 * all.own_ns_per_byte;
+  EXPECT_NEAR(chain.of(1 << 20), (1 << 20) * all.pe_ns_per_byte + 3 * 2 * all.latency_ns / 3 + all.latency_ns + 2 * own,
+              1e-3);
+}
+
+/// So that the slots of a channel keep a PE's part of the links busy until credits are back.
+TEST(PiecesOfAChain, AreLongWhereFewPesShareTheLinks) {
+  const auto shipped = machine(4, "switched"), tiny = few_pes(4, "ring_1d"), behind_a_switch = few_pes(4, "switched");
+  const auto piece = [](const topology::Topology& of, std::int64_t slots, bool rank_per_pe = false,
+                        bool of_one_sip = false) {
+    return least_piece({.rank_per_pe = rank_per_pe, .of_one_sip = of_one_sip, .window = slots}, of);
+  };
+  EXPECT_EQ(piece(shipped, 8), 2048) << "128 PEs";
+  EXPECT_EQ(piece(tiny, 8), 16 << 10) << "128 GB/s for 1 us are 125 KiB";
+  EXPECT_EQ(piece(tiny, 64), 2048);
+  EXPECT_EQ(piece(tiny, 1), 125 << 10);
+  EXPECT_EQ(piece(behind_a_switch, 8), 32 << 10) << "two links each way";
+  EXPECT_EQ(piece(shipped, 8, true), 16 << 10) << "a PE alone on a link";
+  EXPECT_EQ(piece(shipped, 8, true, true), 2048);
+  EXPECT_EQ(piece_of(1 << 20, 2048, 16 << 10), 16 << 10);
+  EXPECT_EQ(piece_of(65540, 2048, 16 << 10), 3 << 10);
+  EXPECT_EQ(piece_of(65540, 8 << 10, 16 << 10), 8 << 10);
+  EXPECT_EQ(piece_of(65540, 32 << 10, 16 << 10), 16 << 10) << "a slot at most";
 }
 
 TEST(AlgorithmCost, LevelsOfATreeThatOneTileGoesThroughAreSteps) {

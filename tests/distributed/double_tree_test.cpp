@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace kernbench::distributed::double_tree_test {
@@ -51,6 +52,24 @@ TEST(DoubleTree, IsAsPublishedForAnOddNumber) {
   EXPECT_EQ(second[9], (TreePlace{1, {5, 0}}));
   EXPECT_EQ(second[0], (TreePlace{9, {11, -1}}));
   EXPECT_EQ(second[5], (TreePlace{9, {3, 7}}));
+}
+
+TEST(DoubleTree, HasTheHeightOfALogarithm) {
+  EXPECT_EQ(height_of_trees(1), 0);
+  EXPECT_EQ(depth_in(first_tree, 13, 0), 0);
+  EXPECT_EQ(depth_in(first_tree, 13, 9), 4);
+  for (int ranks = 1; ranks <= 70; ++ranks) {
+    for (const auto place : {first_tree, second_tree}) {
+      std::int64_t deepest = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const TreePlace at = place(ranks, rank);
+        const std::int64_t above = at.parent < 0 ? -1 : depth_in(place, ranks, at.parent);
+        EXPECT_EQ(depth_in(place, ranks, rank), above + 1);
+        deepest = std::max(deepest, depth_in(place, ranks, rank));
+      }
+      EXPECT_EQ(deepest, height_of_trees(ranks)) << ranks;
+    }
+  }
 }
 
 TEST(DoubleTree, HasOneRootAndEveryRankIsItsParentsChildAndInsideOfOneTreeOnly) {

@@ -7,6 +7,7 @@
 
 #include "kernbench/error.h"
 #include "kernbench/kernbench.h"
+#include "kernbench/objects.h"
 #include "kernbench/premul_sum.h"
 #include "kernbench/subgroups.h"
 #include "ranks.h"
@@ -197,6 +198,44 @@ TEST(WorkAbort, IsNotForSendsAndReceives) {
 }
 
 // ---- ranks of a group
+
+TEST(DefaultGroup, OfRanksThatGiveDifferentAlgorithmsIsRefused) {
+  const auto outcome = run_ranks(machine_of(3), 3, [](int rank) {
+    dist::init_process_group("ahbm", rank, 3, {.algorithm = rank == 1 ? "direct" : "ring"});
+  });
+  EXPECT_THAT(
+      outcome.error.message + outcome.errors[0] + outcome.errors[1] + outcome.errors[2],
+      HasSubstr("init_process_group: rank 1 gave the algorithm \"direct\", but a rank before it gave \"ring\""));
+}
+
+TEST(ObjectLists, OfNothingAreBroadcast) {
+  expect_ok(run_ranks(machine_of(4), 4, [](int rank) {
+    dist::init_process_group("ahbm", rank, 4);
+    std::vector<std::string> all(4), none;
+    dist::all_gather_object(all, "");
+    dist::broadcast_object_list(none, 0);
+    EXPECT_TRUE(none.empty());
+    std::vector<std::string> some{rank == 1 ? "x" : "y"};
+    dist::broadcast_object_list(some, 1);
+    EXPECT_EQ(some.front(), "x");
+  }));
+}
+
+TEST(AllToAllSingle, WithoutSplitSizesGetsAsManyElementsAsItGives) {
+  const auto outcome = run_ranks(machine_of(4), 4, [](int rank) {
+    dist::init_process_group("ahbm", rank, 4);
+    const auto x = row(rank, DType::f32, 8);
+    try {
+      dist::all_to_all_single(row(0, DType::f32, 4), x);
+      ADD_FAILURE() << "it was taken";
+    } catch (const ValueError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("all_to_all_single: output has 4 elements and input has 8"));
+    }
+    dist::all_reduce(x);  // the group goes on
+    expect_all(x, 6);
+  });
+  expect_ok(outcome);
+}
 
 TEST(GroupRanks, ArePeersOfSendAndReceive) {
   expect_ok(on_group(3, {}, [](int rank) {

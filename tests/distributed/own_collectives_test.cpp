@@ -6,7 +6,10 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/algorithms/slices.h"
@@ -187,6 +190,81 @@ TEST(OwnCollective, OfWrongChannelsIsRefused) {
     };
     EXPECT_THAT(answer(options_with(2, {bad}), 2, "chain_allreduce"), HasSubstr("algorithm chain_allreduce: " + text));
   }
+}
+
+/// One that sends a tile too much: rank 0 to the next one.
+void chain_and_one_more(Program& program) {
+  chain(program);
+  const auto mine = program.input();
+  if (program.rank() == 0 && program.ranks() > 1 && mine.tiles() > 0) program.send(program.after(1), mine.load(0), 2);
+}
+
+TEST(OwnCollective, ThatLeavesAMessageInAChannelSaysSo) {
+  Algorithm algorithm = chain_allreduce();
+  algorithm.kernel = chain_and_one_more;
+  for (const bool waits : {true, false}) {
+    const auto outcome = run_ranks(options_with(3, {algorithm}), 3, [&](int rank) {
+      dist::init_process_group("ahbm", rank, 3, {.algorithm = "chain_allreduce"});
+      const auto x = torch::full({100}, 1.0, torch::device("ahbm"));
+      dist::all_reduce(x);
+      if (waits) x.cpu();
+      dist::all_reduce(x);
+    });
+    const std::string all = outcome.error.message + outcome.errors[0] + outcome.errors[1] + outcome.errors[2];
+    EXPECT_THAT(all, HasSubstr("by chain_allreduce: "));
+    EXPECT_THAT(all, HasSubstr("never received"));
+    EXPECT_THAT(all, HasSubstr("own_collectives_test.cpp:")) << "the line of the send";
+  }
+}
+
+TEST(OwnCollective, OfStepsThatMeanNothingIsRefused) {
+  using Step = collectives::Step;
+  const double infinite = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::pair<Step, std::string>> faults{
+      {{.messages = {{-3, 1}}, .share = 1}, "a message from rank -3 to rank 1: they are 0 to 3"},
+      {{.messages = {{0, 4}}, .share = 1}, "a message from rank 0 to rank 4: they are 0 to 3"},
+      {{.messages = {{2, 2}}, .share = 1}, "a message from rank 2 to itself"},
+      {{.messages = {{0, 1, none}}, .share = 1}, "a message of weight nan"},
+      {{.messages = {{0, 1}}, .share = -5}, "a share of -5"},
+      {{.messages = {{0, 1}}, .share = infinite}, "a share of inf"},
+      {{.messages = {{0, 1}}, .share = 1, .latencies = -7}, "-7 latencies"},
+      {{.messages = {{0, 1}}, .share = 1, .times = std::int64_t{1} << 60}, "to be done 1152921504606846976 times"},
+      {{.messages = {{0, 1}}, .share = 1, .fresh = 2}, "2 fresh messages"},
+      {{.messages = {{0, 1}}, .share = 1, .memory = -1}, "a memory of -1"}};
+  const auto error_with = [](std::function<std::vector<Step>(const collectives::Shape&)> steps) {
+    Algorithm algorithm = chain_allreduce();
+    algorithm.steps = std::move(steps);
+    const auto outcome = run_ranks(options_with(4, {algorithm}), 4, [](int rank) {
+      dist::init_process_group("ahbm", rank, 4, {.algorithm = "auto"});
+      dist::all_reduce(torch::full({100}, 1.0, torch::device("ahbm")));
+    });
+    return outcome.error.message + outcome.errors[0];
+  };
+  for (const auto& [step, text] : faults) {
+    const auto error = error_with([step = step](const collectives::Shape&) { return std::vector{Step(), step}; });
+    EXPECT_THAT(error, HasSubstr("algorithm chain_allreduce: step 1 of 4 ranks has " + text));
+  }
+  EXPECT_THAT(error_with([](const collectives::Shape&) { return std::vector<Step>(); }),
+              HasSubstr("its function `steps` yields none for 4 ranks"));
+  EXPECT_THAT(error_with([](const collectives::Shape&) -> std::vector<Step> { throw std::runtime_error("no idea"); }),
+              HasSubstr("algorithm chain_allreduce: its function `steps` threw: no idea"));
+}
+
+TEST(OwnCollective, OfAnEntrysNameIsRefusedUnlessTheEntryTakesIt) {
+  SimulateOptions options = options_with(3, {chain_allreduce()});
+  const auto error_of_choice = [&] {
+    const auto outcome = run_ranks(
+        options, 3, [](int rank) { dist::init_process_group("ahbm", rank, 3, {.algorithm = "chain_allreduce"}); });
+    return outcome.error.message + outcome.errors[0];
+  };
+  options.collectives = collectives_file(
+      "defaults: {algorithm: ring_allreduce}\nalgorithms: {chain_allreduce: {module: direct_allreduce}}\n");
+  EXPECT_THAT(error_of_choice(),
+              HasSubstr("chain_allreduce is the name of an algorithm of all_reduce and of an entry of "
+                        "the collectives file, which takes direct_allreduce for that: rename one"));
+  options.collectives = collectives_file(
+      "defaults: {algorithm: ring_allreduce}\nalgorithms: {chain_allreduce: {module: chain_allreduce, n_slots: 4}}\n");
+  EXPECT_EQ(error_of_choice(), "");
 }
 
 TEST(OwnCollective, ThatIsNotThereIsNamedWithTheNearest) {
