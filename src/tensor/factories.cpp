@@ -289,10 +289,10 @@ const Tensor& Tensor::uniform_(double from, double to, Where where) const {
   if (!(from <= to))
     throw ValueError(fmt::format("uniform_ expects to return a [from, to) range, but found from={} > to={}", from, to));
   const Generator::Draw draw = tensor::current_generator().take(numel());
-  const auto fill = [=](std::int64_t first, std::int64_t count, std::byte* out) {
-    tensor::fill_uniform(draw, kDouble, first, count, out);
+  const auto fill = [=, type = dtype()](std::int64_t first, std::int64_t count, std::byte* out) {
+    tensor::fill_uniform(draw, from, to, type, first, count, out);
   };
-  return write_all(*this, scaled(fill, from, to - from, dtype()), "uniform_"), *this;
+  return write_all(*this, fill, "uniform_"), *this;
 }
 
 const Tensor& Tensor::normal_(double mean, double std, Where where) const {

@@ -33,8 +33,13 @@ class Generator {
   std::uint64_t offset_ = 0;
 };
 
-/// Elements [first, first + count) of a draw, written as `dtype` (floating-point).
+/// Elements [first, first + count) of a draw, written as `dtype` (floating-point). Uniform numbers have as many random
+/// bits as the type has digits, at most 24, so that none is rounded up to the end of the range.
 void fill_uniform(Generator::Draw draw, DType dtype, std::int64_t first, std::int64_t count, std::byte* out);
+/// In [from, to), computed in double and rounded once; REQUIRES: from <= to. A range in which the type has no number
+/// gives the nearest.
+void fill_uniform(Generator::Draw draw, double from, double to, DType dtype, std::int64_t first, std::int64_t count,
+                  std::byte* out);
 void fill_normal(Generator::Draw draw, DType dtype, std::int64_t first, std::int64_t count, std::byte* out);
 /// Whole numbers in [low, high), as any dtype.
 void fill_integers(Generator::Draw draw, std::int64_t low, std::int64_t high, DType dtype, std::int64_t first,

@@ -99,6 +99,37 @@ TEST_F(HostTensor, RandomNumbersHaveTheirDistribution) {
   for (const int count : counts) EXPECT_NEAR(count, 2000, 200);
 }
 
+// As many random bits as the type has digits: what is rounded to the type would reach the end of the range.
+TEST_F(HostTensor, UniformNumbersStayBelowTheEndOfTheirRangeInEveryType) {
+  const std::vector<std::pair<DType, double>> spacings{{DType::f8e5m2, 0x1p-3},
+                                                       {DType::f8e4m3, 0x1p-4},
+                                                       {DType::bf16, 0x1p-8},
+                                                       {DType::f16, 0x1p-11},
+                                                       {DType::f32, 0x1p-24}};
+  for (const auto& [type, spacing] : spacings) {
+    const auto all = torch::rand({200'000}, type).to(torch::kDouble);
+    EXPECT_GE(all.min().item<double>(), 0) << name(type);
+    if (type != DType::f32) {
+      EXPECT_EQ(all.max().item<double>(), 1 - spacing) << name(type);
+    }
+    EXPECT_TRUE(torch::equal((all / spacing).floor() * spacing, all)) << name(type);
+    torch::manual_seed(3);
+    const auto plain = torch::rand({1000}, type);
+    torch::manual_seed(3);
+    EXPECT_TRUE(torch::equal(torch::empty({1000}, type).uniform_(), plain)) << name(type);
+  }
+  for (const auto& [from, to] : {std::pair(1.0, 2.0), std::pair(-1.0, 0.0), std::pair(-4.0, -3.0), std::pair(0.1, 0.3),
+                                 std::pair(100.0, 100.5)}) {
+    for (const DType type : {DType::bf16, DType::f16, DType::f32, DType::f64}) {
+      const auto all = torch::empty({100'000}, type).uniform_(from, to).to(torch::kDouble);
+      EXPECT_LT(all.max().item<double>(), to) << name(type) << ' ' << from;
+    }
+  }
+  // Nothing of the type is in the range: the nearest.
+  EXPECT_EQ(torch::empty({4}, DType::f16).uniform_(2, 2)[0].item<double>(), 2);
+  EXPECT_EQ(torch::empty({4}, DType::f16).uniform_(1.99999, 2)[0].item<double>(), 2);
+}
+
 TEST_F(HostTensor, ACopyIntoAnOverlappingViewReadsBeforeItWrites) {
   auto x = torch::arange(6);
   x.narrow(0, 1, 5).copy_(x.narrow(0, 0, 5));

@@ -481,7 +481,8 @@ class Tensor {
   Tensor& zero_(Where where = Where::current()) { return fill_(0, where); }
   const Tensor& zero_(Where where = Where::current()) const { return fill_(0, where); }
   /// Random numbers of the calling fiber's generator, in [from, to), and with this mean and standard deviation; of a
-  /// floating-point type. They depend on the generator's state and the element's index alone.
+  /// floating-point type, which is never rounded up to `to`. They depend on the generator's state and the element's
+  /// index alone.
   const Tensor& uniform_(double from = 0, double to = 1, Where where = Where::current()) const;
   const Tensor& normal_(double mean = 0, double std = 1, Where where = Where::current()) const;
   /// Whole numbers in [from, to), of any type; without bounds in [0, the largest that the type counts up to].
