@@ -2,15 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernbench/nn/dropout.h"
 #include "kernbench/nn/init.h"
 #include "kernbench/torch/attention.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "tensor/dimensions.h"
+#include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::nn {
@@ -103,10 +110,50 @@ Tensor by_heads(const Tensor& x, std::int64_t heads) {
   return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).permute({1, 2, 0, 3});
 }
 
-/// A mask that is added: that of bools leaves out where it is true.
+/// A mask that is added: that of bools, or bytes, leaves out where it is true.
 Tensor as_added(const Tensor& mask, ScalarType type) {
-  if (mask.scalar_type() != kBool) return mask.to(type);
-  return torch::zeros_like(mask, torch::dtype(type)).masked_fill(mask, -std::numeric_limits<double>::infinity());
+  if (mask.is_floating_point()) return mask.to(type);
+  return torch::zeros_like(mask, torch::dtype(type))
+      .masked_fill(mask.to(kBool), -std::numeric_limits<double>::infinity());
+}
+
+constexpr const char* kAttention = "MultiheadAttention";
+
+using Named = std::pair<const char*, const Tensor*>;
+
+void check_operands(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const std::array<Named, 3> all{Named{"query", &query}, {"key", &key}, {"value", &value}};
+  for (const auto& [name, x] : all) {
+    if (!x->defined()) tensor::fail(kAttention, fmt::format("{} is undefined", name));
+    if (x->dim() != 3) {
+      tensor::fail(kAttention, fmt::format("query, key and value must have three dimensions: length, batch, features; "
+                                           "but {} is {}",
+                                           name, tensor::describe(*x)));
+    }
+    if (x->size(1) != query.size(1)) {
+      tensor::fail(kAttention, fmt::format("{} must have the batch of query, {}, as its second dimension, but is {}",
+                                           name, query.size(1), tensor::describe(*x)));
+    }
+  }
+  if (key.size(0) == value.size(0)) return;
+  tensor::fail(kAttention, fmt::format("key and value must have one length, their first dimension, but are {} and {}",
+                                       tensor::describe(key), tensor::describe(value)));
+}
+
+/// `what`: the shapes that the mask may have, in words.
+void check_mask(const char* name, const Tensor& mask, const std::vector<std::vector<std::int64_t>>& shapes,
+                const char* what) {
+  if (!mask.defined()) return;
+  if (!mask.is_floating_point() && mask.scalar_type() != kBool && mask.scalar_type() != kByte) {
+    tensor::fail(kAttention, fmt::format("only float, byte and bool masks are taken, but {} is {}; convert it with "
+                                         ".to(torch::kBool)",
+                                         name, tensor::describe(mask)));
+  }
+  if (std::ranges::find(shapes, mask.sizes().vec()) != shapes.end()) return;
+  std::string expected;
+  for (const auto& shape : shapes) expected += (expected.empty() ? "" : " or ") + tensor::text_of(shape);
+  tensor::fail(kAttention, fmt::format("{} must have the shape {}, which is {}, but is {}", name, what, expected,
+                                       tensor::describe(mask)));
 }
 
 }  // namespace
@@ -115,10 +162,12 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const TensorOperand& 
                                                            const Tensor& value, const Tensor& key_padding_mask,
                                                            bool need_weights, const Tensor& attn_mask,
                                                            bool average_attn_weights) const {
-  const tensor::HostCall here("MultiheadAttention", query.where);
-  if (query.tensor.dim() != 3 || key.dim() != 3 || value.dim() != 3)
-    throw ValueError("MultiheadAttention: query, key and value must have three dimensions: length, batch, features");
+  const tensor::HostCall here(kAttention, query.where);
+  check_operands(query.tensor, key, value);
   const std::int64_t size = options.embed_dim(), heads = options.num_heads();
+  const std::int64_t rows = query.tensor.size(0), batch = query.tensor.size(1), keys = key.size(0);
+  check_mask("attn_mask", attn_mask, {{rows, keys}, {batch * heads, rows, keys}}, "[L, S] or [N * heads, L, S]");
+  check_mask("key_padding_mask", key_padding_mask, {{batch, keys}}, "[N, S]");
   const auto weight_of = [&](std::int64_t part, const Tensor& own) {
     return own.defined() ? own : in_proj_weight.narrow(0, part * size, size);
   };
@@ -128,7 +177,6 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const TensorOperand& 
   };
   const Tensor q = projected(query.tensor, 0, q_proj_weight), k = projected(key, 1, k_proj_weight),
                v = projected(value, 2, v_proj_weight);
-  const std::int64_t rows = q.size(2), batch = q.size(0), keys = k.size(2);
   const bool drops = is_training() && options.dropout() > 0;
   Tensor mixed, weights;
   if (!need_weights && !attn_mask.defined() && !key_padding_mask.defined() && !drops) {
@@ -137,10 +185,10 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const TensorOperand& 
     weights = torch::matmul(q * (1 / std::sqrt(static_cast<double>(head_dim))), k.transpose(2, 3));
     if (attn_mask.defined()) {
       const Tensor mask = as_added(attn_mask, q.scalar_type());
-      weights = weights + (mask.dim() == 3 ? mask.view({batch, heads, rows, keys}) : mask);
+      weights = weights + (mask.dim() == 3 ? mask.reshape({batch, heads, rows, keys}) : mask);
     }
     if (key_padding_mask.defined())
-      weights = weights + as_added(key_padding_mask, q.scalar_type()).view({batch, 1, 1, keys});
+      weights = weights + as_added(key_padding_mask, q.scalar_type()).reshape({batch, 1, 1, keys});
     weights = torch::softmax(weights, -1);
     if (drops) weights = functional::dropout(weights, functional::DropoutFuncOptions().p(options.dropout()));
     mixed = torch::matmul(weights, v);

@@ -186,6 +186,39 @@ TEST(Attention, TakesMasksAsPythonDoes) {
   });
 }
 
+TEST(Attention, RefusesMasksAndOperandsThatDoNotFit) {
+  on_tiny([] {
+    const MultiheadAttention attention(8, 2);
+    const Tensor q = input({4, 3, 8}), k = input({5, 3, 8});
+    const Tensor later = torch::ones({4, 5}, kBool).triu(1), padding = torch::arange(5).ge(3).expand({3, 5});
+    EXPECT_TRUE(std::get<0>(attention->forward(q, k, k, padding.to(kByte), true, later.to(kByte)))
+                    .equal(std::get<0>(attention->forward(q, k, k, padding, true, later))));
+    const auto message = [&](const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& of_keys = {},
+                             const Tensor& mask = {}) -> std::string {
+      try {
+        attention->forward(query, key, value, of_keys, true, mask);
+      } catch (const ValueError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    EXPECT_THAT(message(q, k, k, {}, later.to(kLong)), HasSubstr("only float, byte and bool masks are taken, but "
+                                                                 "attn_mask is [4, 5] Long"));
+    EXPECT_THAT(message(q, k, k, padding.to(kInt)), HasSubstr("but key_padding_mask is [3, 5] Int"));
+    EXPECT_THAT(message(q, k, k, {}, torch::zeros({5})),
+                HasSubstr("attn_mask must have the shape [L, S] or [N * heads, L, S], which is [4, 5] or [6, 4, 5], "
+                          "but is [5] Float"));
+    EXPECT_THAT(message(q, k, k, {}, torch::zeros({3, 4, 5})), HasSubstr("but is [3, 4, 5]"));
+    EXPECT_THAT(message(q, k, k, torch::zeros({5, 3})),
+                HasSubstr("key_padding_mask must have the shape [N, S], which is [3, 5], but is [5, 3]"));
+    EXPECT_THAT(message(q, input({5, 1, 8}), k), HasSubstr("key must have the batch of query, 3"));
+    EXPECT_THAT(message(q, k, input({5, 2, 8})), HasSubstr("value must have the batch of query, 3"));
+    EXPECT_THAT(message(q, k, input({4, 3, 8})), HasSubstr("key and value must have one length"));
+    EXPECT_THAT(message(q, input({5, 8}), k), HasSubstr("but key is [5, 8]"));
+    EXPECT_THAT(message(q, {}, k), HasSubstr("MultiheadAttention: key is undefined"));
+  });
+}
+
 TEST(Models, LaunchOnTheLineOfTheCall) {
   const auto result = simulate({.topology = "tiny"}, [] {
     Sequential model(Linear(8, 8), ReLU());
