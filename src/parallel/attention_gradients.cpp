@@ -53,6 +53,8 @@ AttentionGrads scaled_dot_product_attention_backward(const Saved& saved, const T
                                                      const AttentionOptions& options, Where where) {
   const tensor::HostCall here("scaled_dot_product_attention_backward", where);
   check_saved("scaled_dot_product_attention_backward", saved, 4);
+  check_grad("scaled_dot_product_attention_backward", grad, saved.at(3).sizes().vec());
+  if (grad.numel() == 0) return {torch::zeros_like(saved[0]), torch::zeros_like(saved[1]), torch::zeros_like(saved[2])};
   const std::int64_t groups = saved.at(1).size(1);
   const Tensor q = grouped(saved.at(0), groups), k = grouped(saved.at(1), groups), v = grouped(saved.at(2), groups);
   const Tensor y = grouped(saved.at(3), groups), above = grouped(grad, groups);

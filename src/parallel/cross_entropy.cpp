@@ -82,6 +82,7 @@ Tensor vocab_parallel_cross_entropy_backward(const Saved& saved, const Tensor& g
   check_saved("vocab_parallel_cross_entropy_backward", saved, 3);
   const GroupOf of(group);
   const Tensor &logits = saved.at(0), &target = saved.at(1), &log_sum = saved.at(2);
+  check_grad("vocab_parallel_cross_entropy_backward", grad, log_sum.sizes().vec());
   const std::int64_t part = logits.size(-1), first = of.rank * part;
   const Tensor softmax = (logits.to(computed_in(logits)) - log_sum.unsqueeze(-1)).exp();
   const Tensor columns = torch::arange(first, first + part, torch::dtype(target.scalar_type()).device(target.device()));

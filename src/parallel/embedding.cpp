@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "kernbench/error.h"
 #include "kernbench/torch/embedding.h"
@@ -65,9 +66,21 @@ Tensor VocabParallelEmbedding::operator()(const Tensor& indices, Where where) co
   return forward_saving(indices, where).output;
 }
 
+std::vector<std::int64_t> VocabParallelEmbedding::output_sizes(const Tensor& indices) const {
+  std::vector<std::int64_t> sizes = indices.sizes().vec();
+  if (options_.reduce_scatter_embeddings) {
+    std::swap(sizes.at(0), sizes.at(1));
+    sizes[0] /= GroupOf(options_.tp_group).size;
+  }
+  sizes.push_back(options_.embedding_dim);
+  return sizes;
+}
+
 Tensor VocabParallelEmbedding::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kLayer, where);
-  check_saved("VocabParallelEmbedding::backward", saved, 1);
+  constexpr const char* kCall = "VocabParallelEmbedding::backward";
+  check_saved(kCall, saved, 1);
+  check_grad(kCall, grad, output_sizes(saved.at(0)));
   const Tensor whole =
       options_.reduce_scatter_embeddings
           ? reduce_scatter_to_sequence_parallel_region_backward(grad, options_.tp_group).transpose(0, 1).contiguous()

@@ -44,6 +44,7 @@ Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias
 LinearGrads linear_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("linear_backward", where);
   check_saved("linear_backward", saved, 2, 3);
+  check_grad("linear_backward", grad, with_last(saved.at(0), saved.at(1).size(0)));
   const Tensor input = torch::matmul(grad, saved.at(1));
   LinearGrads grads = linear_parameter_grads(saved, grad);
   grads.input = input;
@@ -54,7 +55,7 @@ LinearGrads linear_parameter_grads(const Saved& saved, const Tensor& grad) {
   const Tensor rows = rows_of(grad);
   LinearGrads grads;
   grads.weight = torch::matmul(rows.t(), rows_of(saved.at(0)));
-  if (saved.size() > 2) grads.bias = rows.sum(0);
+  if (saved_or_none(saved, 2).defined()) grads.bias = rows.sum(0);
   return grads;
 }
 
@@ -66,6 +67,7 @@ Forward gelu_forward(const Tensor& x, std::string_view approximate, Where where)
 Tensor gelu_backward(const Saved& saved, const Tensor& grad, std::string_view approximate, Where where) {
   const tensor::HostCall here("gelu_backward", where);
   check_saved("gelu_backward", saved, 1);
+  check_grad("gelu_backward", grad, saved.at(0).sizes().vec());
   const torch::ScalarType type = computed_in(saved.at(0));
   const Tensor x = saved[0].to(type);
   if (approximate == "tanh") return (grad.to(type) * tanh_gelu_slope(x)).to(saved[0].scalar_type());
@@ -86,6 +88,7 @@ Forward swiglu_forward(const Tensor& x, Where where) {
 Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
   const tensor::HostCall here("swiglu_backward", where);
   check_saved("swiglu_backward", saved, 1);
+  check_grad("swiglu_backward", grad, with_last(saved.at(0), saved[0].size(-1) / 2));
   const torch::ScalarType type = computed_in(saved.at(0));
   const std::vector<Tensor> halves = split_tensor_along_last_dim(saved[0].to(type), 2);
   const Tensor gate = torch::sigmoid(halves[0]), above = grad.to(type);
@@ -104,6 +107,7 @@ Forward rotary_forward(const Tensor& x, const Tensor& frequencies, const torch::
 Tensor rotary_backward(const Saved& saved, const Tensor& grad, const torch::ahbm::RotaryOptions& options, Where where) {
   const tensor::HostCall here("rotary_backward", where);
   check_saved("rotary_backward", saved, 1);
+  if (!grad.defined()) throw ValueError("rotary_backward: the gradient is undefined");
   return torch::ahbm::rotary_embedding_backward(grad, saved.at(0), options);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "kernbench/dtype.h"
 #include "kernbench/error.h"
@@ -136,7 +137,9 @@ std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where w
 
 LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kColumn, where);
-  check_saved("ColumnParallelLinear::backward", saved, options_.bias && !options_.skip_bias_add ? 3 : 2);
+  constexpr const char* kCall = "ColumnParallelLinear::backward";
+  check_saved(kCall, saved, options_.bias && !options_.skip_bias_add ? 3 : 2);
+  check_grad(kCall, grad, with_last(saved.at(0), options_.gather_output ? options_.output_size : weight_.size(0)));
   const Tensor part =
       options_.gather_output ? gather_from_tensor_model_parallel_region_backward(grad, options_.tp_group) : grad;
   if (!options_.tp_comm_overlap) {
@@ -195,7 +198,11 @@ std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where wher
 
 LinearGrads RowParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kRow, where);
-  check_saved("RowParallelLinear::backward", saved, 2);
+  constexpr const char* kCall = "RowParallelLinear::backward";
+  check_saved(kCall, saved, 2);
+  std::vector<std::int64_t> output = with_last(saved.at(0), weight_.size(0));
+  if (options_.sequence_parallel) output.front() /= GroupOf(options_.tp_group).size;
+  check_grad(kCall, grad, output);
   Saved with_bias = saved;
   // The bias was added after the sum, but its gradient is that of a plain layer: all tokens are here.
   if (options_.bias && !options_.skip_bias_add) with_bias.push_back(bias_);

@@ -169,7 +169,7 @@ TEST(GradientPairs, OfADeviceAreTheHostsRounded) {
           rms_norm_backward(of_norm, grad.to(torch::kDouble), 1e-5));
       expect_norm(layer_norm_backward(layer_norm_forward(x.to("ahbm"), weight.to("ahbm"), bias.to("ahbm")).saved,
                                       grad.to("ahbm")),
-                  layer_norm_backward(of_norm, grad.to(torch::kDouble)));
+                  layer_norm_backward({of_norm[0], of_norm[1], bias.to(torch::kDouble)}, grad.to(torch::kDouble)));
       const Tensor turns = torch::ahbm::rotary_frequencies(70);
       expect_host(rotary_forward(x.to("ahbm"), turns).output, rotary_forward(x.to(torch::kDouble), turns.cpu()).output);
       expect_host(rotary_backward({turns}, grad.to("ahbm")), rotary_backward({turns.cpu()}, grad.to(torch::kDouble)));
@@ -344,8 +344,10 @@ TEST(Gradients, RefuseWhatTheirForwardHasNotKept) {
       {"gelu_backward: it needs the 1 tensor ", [&](const Saved& saved) { gelu_backward(saved, none); }},
       {"swiglu_backward: it needs the 1 tensor ", [&](const Saved& saved) { swiglu_backward(saved, none); }},
       {"rotary_backward: it needs the 1 tensor ", [&](const Saved& saved) { rotary_backward(saved, none); }},
-      {"rms_norm_backward: it needs the 2 tensors", [&](const Saved& saved) { rms_norm_backward(saved, none, 0); }},
-      {"layer_norm_backward: it needs the 2 tensors", [&](const Saved& saved) { layer_norm_backward(saved, none); }},
+      {"rms_norm_backward: it needs the 1 or 2 tensors",
+       [&](const Saved& saved) { rms_norm_backward(saved, none, 0); }},
+      {"layer_norm_backward: it needs the 1 to 3 tensors",
+       [&](const Saved& saved) { layer_norm_backward(saved, none); }},
       {"scaled_dot_product_attention_backward: it needs the 4 tensors",
        [&](const Saved& saved) { scaled_dot_product_attention_backward(saved, none); }},
       {"vocab_parallel_cross_entropy_backward: it needs the 3 tensors",
@@ -368,6 +370,120 @@ TEST(Gradients, RefuseWhatTheirForwardHasNotKept) {
           EXPECT_THAT(error.what(), ::testing::HasSubstr("`saved` has " + std::to_string(saved.size())));
         }
       }
+    }
+  });
+}
+
+TEST(Gradients, RefuseAGradientOfAnotherShapeThanTheOutputs) {
+  const auto message = [](const std::function<void(const Tensor&)>& backward, const Tensor& grad) -> std::string {
+    try {
+      backward(grad);
+    } catch (const ValueError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  run_sound_model(1, 1, [&](int) {
+    const Tensor x = fractions({2, 3, 4}, 5), weight = fractions({4}, 3), heads = fractions({1, 4, 3, 4}, 5);
+    const Tensor words = torch::tensor({{0, 1, 2}}).to("ahbm"), rows = whole_numbers({2, kOuter}, 3).to("ahbm");
+    const Layers layers = layers_with(false);
+    const VocabParallelEmbedding table({.num_embeddings = 4, .embedding_dim = 2});
+    const Saved linear = linear_forward(x, fractions({5, 4}, 3)).saved, gelu{x}, root{x, weight},
+                attention = scaled_dot_product_attention_forward(heads, heads, heads).saved,
+                loss = vocab_parallel_cross_entropy_forward(x, torch::zeros({2, 3}, torch::kLong)).saved;
+    struct Case {
+      std::string call;
+      std::vector<std::int64_t> output;
+      std::function<void(const Tensor&)> backward;
+    };
+    const std::vector<Case> cases{
+        {"linear_backward", {2, 3, 5}, [&](const Tensor& grad) { linear_backward(linear, grad); }},
+        {"gelu_backward", {2, 3, 4}, [&](const Tensor& grad) { gelu_backward(gelu, grad); }},
+        {"swiglu_backward", {2, 3, 2}, [&](const Tensor& grad) { swiglu_backward(gelu, grad); }},
+        {"rms_norm_backward", {2, 3, 4}, [&](const Tensor& grad) { rms_norm_backward(root, grad, 0); }},
+        {"layer_norm_backward", {2, 3, 4}, [&](const Tensor& grad) { layer_norm_backward(root, grad); }},
+        {"scaled_dot_product_attention_backward",
+         {1, 4, 3, 4},
+         [&](const Tensor& grad) { scaled_dot_product_attention_backward(attention, grad); }},
+        {"vocab_parallel_cross_entropy_backward",
+         {2, 3},
+         [&](const Tensor& grad) { vocab_parallel_cross_entropy_backward(loss, grad); }},
+        {"ColumnParallelLinear::backward",
+         {2, kMiddle},
+         [&](const Tensor& grad) {
+           layers.column.backward({rows, layers.column.weight(), layers.column.bias()}, grad);
+         }},
+        {"RowParallelLinear::backward",
+         {2, kOuter},
+         [&](const Tensor& grad) {
+           layers.row.backward({whole_numbers({2, kMiddle}, 3).to("ahbm"), layers.row.weight()}, grad);
+         }},
+        {"VocabParallelEmbedding::backward", {1, 3, 2}, [&](const Tensor& grad) { table.backward({words}, grad); }}};
+    for (const Case& each : cases) {
+      const bool device = each.call.ends_with("::backward");
+      const auto grad = [&](const std::vector<std::int64_t>& sizes) {
+        return device ? torch::ones(sizes).to("ahbm") : torch::ones(sizes, torch::kDouble);
+      };
+      EXPECT_EQ(message(each.backward, grad(each.output)), "") << each.call;
+      EXPECT_EQ(message(each.backward, {}), each.call + ": the gradient is undefined");
+      std::vector<std::int64_t> turned = each.output, broadcast(each.output.size(), 1);
+      std::ranges::reverse(turned);
+      for (const auto& wrong : {turned, broadcast, std::vector<std::int64_t>{1}}) {
+        if (wrong == each.output) continue;
+        EXPECT_THAT(message(each.backward, grad(wrong)),
+                    ::testing::StartsWith(each.call + ": the gradient must have the shape of the forward's output, ["));
+      }
+    }
+  });
+}
+
+TEST(GradientPairs, OfNormsWithoutWeightOrBiasHaveNoGradientOfThem) {
+  run_sound_model(1, 1, [](int) {
+    const Tensor x = fractions({2, 3, 7}, 5), grad = fractions({2, 3, 7}, 11);
+    for (const Tensor& weight : {fractions({7}, 3), Tensor()}) {
+      const NormGrads of_root = rms_norm_backward(rms_norm_forward(x, weight, 0.3).saved, grad, 0.3);
+      expect_central_differences([&] { return rms_norm_forward(x, weight, 0.3).output; }, x, grad, of_root.input);
+      EXPECT_EQ(of_root.weight.defined(), weight.defined());
+      for (const Tensor& bias : {fractions({7}, 2), Tensor()}) {
+        const auto forward = [&] { return layer_norm_forward(x, weight, bias, 0.3); };
+        const NormGrads grads = layer_norm_backward(forward().saved, grad, 0.3);
+        expect_central_differences([&] { return forward().output; }, x, grad, grads.input);
+        EXPECT_EQ(grads.weight.defined(), weight.defined());
+        EXPECT_EQ(grads.bias.defined(), bias.defined());
+        if (weight.defined()) expect_central_differences([&] { return forward().output; }, weight, grad, grads.weight);
+        if (bias.defined()) expect_central_differences([&] { return forward().output; }, bias, grad, grads.bias);
+      }
+    }
+  });
+}
+
+TEST(GradientPairs, OfEmptyDimensionsAreEmptyOrZero) {
+  run_sound_model(1, 1, [](int) {
+    for (const char* const device : {"cpu", "ahbm"}) {
+      const auto ones = [&](const std::vector<std::int64_t>& sizes) { return torch::ones(sizes).to(device); };
+      const auto sizes = [](const Tensor& x) { return x.sizes().vec(); };
+      const LinearGrads in =
+          linear_backward(linear_forward(ones({2, 3, 0}), ones({5, 0}), ones({5})).saved, ones({2, 3, 5}));
+      EXPECT_THAT(sizes(in.input), ::testing::ElementsAre(2, 3, 0));
+      EXPECT_THAT(sizes(in.weight), ::testing::ElementsAre(5, 0));
+      EXPECT_TRUE(torch::equal(in.bias.cpu(), torch::full({5}, 6.0)));
+      const LinearGrads out =
+          linear_backward(linear_forward(ones({2, 3}), ones({0, 3}), ones({0})).saved, ones({2, 0}));
+      EXPECT_TRUE(torch::equal(out.input.cpu(), torch::zeros({2, 3})));
+      EXPECT_THAT(sizes(out.weight), ::testing::ElementsAre(0, 3));
+      EXPECT_THAT(sizes(out.bias), ::testing::ElementsAre(0));
+      const NormGrads root = rms_norm_backward({ones({2, 0}), ones({0})}, ones({2, 0}), 1e-5);
+      const NormGrads layer = layer_norm_backward({ones({2, 0}), ones({0}), ones({0})}, ones({2, 0}));
+      for (const Tensor& grad : {root.input, layer.input}) EXPECT_THAT(sizes(grad), ::testing::ElementsAre(2, 0));
+      for (const Tensor& grad : {root.weight, layer.weight, layer.bias})
+        EXPECT_THAT(sizes(grad), ::testing::ElementsAre(0));
+      const Tensor none = ones({1, 0, 3, 4}), rows = ones({1, 2, 0, 4});
+      const AttentionGrads heads =
+          scaled_dot_product_attention_backward({none, none, none, none}, none, {.is_causal = true});
+      EXPECT_THAT(sizes(heads.query), ::testing::ElementsAre(1, 0, 3, 4));
+      const AttentionGrads queries = scaled_dot_product_attention_backward(
+          {rows, ones({1, 2, 3, 4}), ones({1, 2, 3, 4}), rows}, rows, {.is_causal = true});
+      EXPECT_TRUE(torch::equal(queries.key.cpu(), torch::zeros({1, 2, 3, 4})));
     }
   });
 }

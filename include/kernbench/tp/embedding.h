@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "kernbench/tp/gradients.h"
 #include "kernbench/tp/layers.h"
@@ -43,6 +44,8 @@ class VocabParallelEmbedding {
   std::int64_t vocab_end_index() const { return first_ + weight_.size(0); }
 
  private:
+  std::vector<std::int64_t> output_sizes(const torch::Tensor& indices) const;
+
   EmbeddingOptions options_;
   torch::Tensor weight_;
   std::int64_t first_ = 0;

@@ -18,8 +18,9 @@ struct Forward {
 };
 
 // Of host and device tensors. A backward takes what its forward has kept (ValueError for another number of tensors) and
-// the gradient of the output; each gradient has the shape and type of what it belongs to, and is undefined where that
-// is.
+// the gradient of the output (ValueError for another shape); each gradient has the shape and type of what it belongs
+// to, and is undefined where that is. What is kept shares its elements with the operands: changing them in place before
+// the backward changes the gradients, silently.
 
 /// x Aᵀ + b; x is [..., in], A [out, in].
 Forward linear_forward(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias = {},
@@ -41,14 +42,15 @@ torch::Tensor gelu_backward(const Saved& saved, const torch::Tensor& grad, std::
 Forward swiglu_forward(const torch::Tensor& x, Where where = Where::current());
 torch::Tensor swiglu_backward(const Saved& saved, const torch::Tensor& grad, Where where = Where::current());
 
-/// torch::ahbm::rotary_embedding; its backward turns back. Both take the same options; positions have no gradient.
+/// torch::ahbm::rotary_embedding; its backward turns back. Both take the same options; positions have no gradient. The
+/// frequencies alone are kept, so that the backward cannot know the shape of its gradient.
 Forward rotary_forward(const torch::Tensor& x, const torch::Tensor& frequencies,
                        const torch::ahbm::RotaryOptions& options = {}, Where where = Where::current());
 torch::Tensor rotary_backward(const Saved& saved, const torch::Tensor& grad,
                               const torch::ahbm::RotaryOptions& options = {}, Where where = Where::current());
 
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension (torch::rms_norm); its backward takes the same eps. In
-/// f32 (f64 in f64), rounded once.
+/// f32 (f64 in f64), rounded once. The weight, and the bias below, may be undefined.
 Forward rms_norm_forward(const torch::Tensor& x, const torch::Tensor& weight, double eps,
                          Where where = Where::current());
 struct NormGrads {
