@@ -154,5 +154,68 @@ TEST(AdamStep, RefusesWhatDoesNotFitTogether) {
               ::testing::HasSubstr("lr must be at least 0, but is -1"));
 }
 
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const ValueError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AdamStep, ThatIsRefusedHasChangedNothing) {
+  run_sound_model(1, 1, [](int) {
+    for (const char* const device : {"cpu", "ahbm"}) {
+      const auto here = [&](const Tensor& x) { return x.to(device); };
+      const Tensor parameter = here(torch::ones({3})), grad = here(torch::full({3}, 0.5));
+      const auto refuse = [&](const Tensor& of, const Tensor& by, AdamState state, const AdamOptions& options,
+                              const std::string& message) {
+        const bool fresh = !state.exp_avg.defined();
+        const std::int64_t step = state.step;
+        EXPECT_THAT(message_of([&] { adam_step(of, by, state, options); }), ::testing::HasSubstr(message)) << device;
+        EXPECT_EQ(state.exp_avg.defined(), !fresh) << message;
+        EXPECT_EQ(state.step, step) << message;
+        if (!fresh) {
+          EXPECT_TRUE(torch::equal(state.exp_avg.cpu().to(torch::kFloat), torch::zeros({3})));
+        }
+        EXPECT_TRUE(torch::equal(parameter.cpu(), torch::ones({3})));
+      };
+      const auto state = [&](torch::ScalarType type, std::int64_t step) {
+        return AdamState{here(torch::zeros({3}, type)), here(torch::zeros({3}, type)), step};
+      };
+      refuse(parameter, {}, {}, {}, "adam_step: grad is undefined");
+      refuse({}, grad, {}, {}, "adam_step: the parameter is undefined");
+      refuse(parameter, here(torch::ones({4})), {}, {}, "grad must have the shape");
+      refuse(parameter, grad, {}, {.lr = INFINITY}, "lr must be finite, but is inf");
+      refuse(parameter, grad, {}, {.weight_decay = NAN}, "weight_decay must be at least 0, but is nan");
+      refuse(parameter, grad, state(torch::kHalf, 1), {}, "exp_avg must be Float, but is [3] Half");
+      refuse(parameter, grad, state(torch::kFloat, -1), {}, "step must be at least 0, but is -1");
+      refuse(parameter, grad, {here(torch::zeros({3})), {}, 1}, {}, "exp_avg_sq is undefined");
+      refuse(here(torch::zeros({1})).expand({3}), grad, {}, {}, "more than one element of the written-to tensor");
+    }
+  });
+}
+
+TEST(SgdStep, RefusesWhatDoesNotFitTogether) {
+  run_sound_model(1, 1, [](int) {
+    for (const char* const device : {"cpu", "ahbm"}) {
+      const Tensor parameter = torch::ones({2, 3}).to(device), grad = torch::ones({2, 3}).to(device);
+      const auto message = [&](const Tensor& of, const Tensor& by, double rate) {
+        return message_of([&] { sgd_step(of, by, rate); });
+      };
+      EXPECT_THAT(message(parameter, torch::ones({3}).to(device), 1),
+                  ::testing::HasSubstr("sgd_step: grad must have the shape and device of the parameter"));
+      EXPECT_THAT(message(parameter, {}, 1), ::testing::HasSubstr("sgd_step: grad is undefined"));
+      EXPECT_THAT(message(parameter.to(torch::kInt), grad, 1), ::testing::HasSubstr("must be a floating-point tensor"));
+      for (const double rate : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)})
+        EXPECT_THAT(message(parameter, grad, rate), ::testing::HasSubstr("learning_rate must be"));
+      EXPECT_TRUE(torch::equal(parameter.cpu(), torch::ones({2, 3})));
+    }
+    const Tensor there = torch::ones({}).to("ahbm");
+    EXPECT_THAT(message_of([&] { sgd_step(there, torch::ones({}), 1); }),
+                ::testing::HasSubstr("grad must have the shape and device"));
+  });
+}
+
 }  // namespace
 }  // namespace kernbench::tp

@@ -7,7 +7,9 @@
 
 namespace kernbench::tp {
 
-/// parameter -= learning_rate * grad, in place: a step of SGD. Shards of a parameter take it alone.
+/// parameter -= learning_rate * grad, in place: a step of SGD. Shards of a parameter take it alone. ValueError for a
+/// gradient of another shape or device, a parameter that is no floating-point tensor or has several elements in one
+/// place, and a rate that is negative or not finite.
 void sgd_step(const torch::Tensor& parameter, const torch::Tensor& grad, double learning_rate,
               Where where = Where::current());
 
@@ -34,8 +36,9 @@ struct AdamState {
 ///   exp_avg += (1 - beta1) (g - exp_avg);  exp_avg_sq += (1 - beta2) (g^2 - exp_avg_sq)
 ///   parameter -= lr / (1 - beta1^step) * exp_avg / (sqrt(exp_avg_sq / (1 - beta2^step)) + eps)
 /// On a device one launch, in f32, the parameter rounded once. ValueError for a gradient or state of another shape or
-/// device, a parameter that is no floating-point tensor, and options out of their ranges (lr, eps, weight_decay >= 0,
-/// betas in [0, 1)).
+/// device, a state of another type, a parameter that is no floating-point tensor or has several elements in one place,
+/// and options out of their ranges (lr, eps, weight_decay >= 0 and finite, betas in [0, 1)). A call that throws has
+/// changed nothing.
 void adam_step(const torch::Tensor& parameter, const torch::Tensor& grad, AdamState& state,
                const AdamOptions& options = {}, Where where = Where::current());
 
