@@ -95,10 +95,27 @@ Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
+void Module::check_no_cycle(const std::string& name, Module* module) const {
+  if (module == nullptr) return;
+  module->visit("", [&](const std::string&, const Module& each) {
+    if (&each != this) return;
+    throw ValueError(fmt::format(
+        "submodule '{}' is this module itself or has it below it, and a module cannot be within itself; keep "
+        "a reference that is not registered",
+        name));
+  });
+}
+
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   check_name("Submodule", name);
   check_free(name, children_);
+  check_no_cycle(name, module.get());
   children_.insert(std::move(name), std::move(module));
+}
+
+void Module::replace_child(const std::string& name, std::shared_ptr<Module> module) {
+  check_no_cycle(name, module.get());
+  children_[name] = std::move(module);
 }
 
 void Module::unregister_module(const std::string& name) {
@@ -253,7 +270,8 @@ IncompatibleKeys Module::load_state_dict(const OrderedDict<std::string, Tensor>&
   wrong += shapes;
   if (!wrong.empty()) throw ValueError(fmt::format("Error(s) in loading state_dict for {}:{}", name(), wrong));
   for (const auto& item : own) {
-    if (const Tensor* const given = state.find(item.key())) item->copy_(*given);
+    const Tensor* const given = state.find(item.key());
+    if (given != nullptr && given->defined()) item->copy_(*given);
   }
   return keys;
 }

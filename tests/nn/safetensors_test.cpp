@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -341,6 +342,44 @@ TEST(SafeTensors, OfTheNameOfTheMetadataAreNotWritten) {
       EXPECT_THAT(error.what(), HasSubstr("no tensor can be named \"__metadata__\""));
     }
     EXPECT_FALSE(fs::exists(folder.file("x.safetensors")));
+  });
+}
+
+TEST(SafeTensors, OfNamesAndTextsThatAreNoUtf8AreNotWritten) {
+  on_tiny([] {
+    const Folder folder;
+    const std::string path = folder.file("x.safetensors");
+    const auto refusal_of = [&](const std::string& name, const std::map<std::string, std::string>& metadata) {
+      try {
+        save_file({{name, torch::ones({1})}}, path, metadata);
+      } catch (const ConfigurationError& error) {
+        return std::string(error.what());
+      }
+      return std::string("it was written");
+    };
+    EXPECT_EQ(refusal_of("w\xff", {}),
+              path + ": tensor \"w\\xff\": its name is no UTF-8, as the format has all names; rename it");
+    EXPECT_THAT(refusal_of("w", {{"key", "\xfe"}}), HasSubstr("__metadata__: \"key\": \"\\xfe\" is no UTF-8"));
+    EXPECT_THAT(refusal_of("w", {{"\xfe", "text"}}), HasSubstr("is no UTF-8"));
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_EQ(refusal_of("é", {{"ü", "ß"}}), "it was written");
+  });
+}
+
+TEST(SafeTensors, OfNoDimensionHaveNoPart) {
+  on_tiny([] {
+    const Folder folder;
+    save_file({{"scalar", torch::ones({})}}, folder.file("x.safetensors"));
+    const SafeTensors file(folder.file("x.safetensors"));
+    for (const std::int64_t dimension : {0, -1}) {
+      try {
+        file.slice("scalar", dimension, 0, 1);
+        ADD_FAILURE();
+      } catch (const torch::IndexError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("tensor \"scalar\" has no dimension"));
+      }
+    }
+    EXPECT_EQ(file.tensor("scalar").item<float>(), 1);
   });
 }
 

@@ -104,6 +104,40 @@ TEST(StateDict, SaysAllThatIsWrongAtOnceAndThenLoadsNothing) {
   });
 }
 
+TEST(StateDict, CountsAnUndefinedTensorAsMissing) {
+  on_tiny([] {
+    Model model;
+    OrderedDict<std::string, Tensor> state;
+    for (const auto& item : model->state_dict()) state.insert(item.key(), torch::full_like(*item, 3));
+    state["norm.bias"] = Tensor();
+    EXPECT_THAT(error_of([&] { model->load_state_dict(state); }),
+                HasSubstr("Missing key(s) in state_dict: \"norm.bias\""));
+    EXPECT_EQ(model->scale.item<float>(), 1);
+    const IncompatibleKeys keys = model->load_state_dict(state, /*strict=*/false);
+    EXPECT_THAT(keys.missing_keys, ElementsAre("norm.bias"));
+    EXPECT_EQ(model->scale.item<float>(), 3);
+    EXPECT_EQ(model->norm->bias.abs().sum().item<float>(), 0);
+    EXPECT_TRUE(model->head->weight.eq(3).all().item<bool>());
+  });
+}
+
+TEST(Module, IsNotWithinItself) {
+  on_tiny([] {
+    struct Plain : nn::Module {};
+    const auto outer = std::make_shared<Plain>(), inner = std::make_shared<Plain>(), last = std::make_shared<Plain>();
+    outer->register_module("inner", inner);
+    inner->register_module("last", last);
+    for (const auto& above : {last, inner, outer}) {
+      EXPECT_THAT(error_of([&] { last->register_module("me", above); }),
+                  HasSubstr("submodule 'me' is this module itself or has it below it"));
+    }
+    EXPECT_THAT(error_of([&] { inner->replace_module("last", outer); }), HasSubstr("submodule 'last'"));
+    // One module in two places is no cycle.
+    outer->register_module("again", last);
+    EXPECT_EQ(outer->modules().size(), 4u);
+  });
+}
+
 TEST(Module, MovesTiedTensorsOnceAndTogether) {
   on_tiny([] {
     Model model;

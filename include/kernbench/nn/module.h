@@ -57,7 +57,7 @@ class Module : public std::enable_shared_from_this<Module> {
   /// In the place of the child of that name.
   template <class ModuleType>
   std::shared_ptr<ModuleType> replace_module(const std::string& name, std::shared_ptr<ModuleType> module) {
-    children_[name] = module;
+    replace_child(name, module);
     return module;
   }
   template <class ModuleType>
@@ -137,6 +137,9 @@ class Module : public std::enable_shared_from_this<Module> {
   using Visit = std::function<void(const std::string& prefix, Module& module)>;
 
   void add_child(std::string name, std::shared_ptr<Module> module);
+  void replace_child(const std::string& name, std::shared_ptr<Module> module);
+  /// ValueError when `module` is this one or has it below it.
+  void check_no_cycle(const std::string& name, Module* module) const;
   /// ValueError when `name` is in a dictionary other than `own`, which refuses what it has itself.
   template <class Own>
   void check_free(const std::string& name, const Own& own) const;

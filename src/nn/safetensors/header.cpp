@@ -43,6 +43,24 @@ std::string shown(std::string_view text) {
   return text.size() > kLongest ? result + "..." : result;
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    return !Json(text).dump().empty();
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+/// For a message about a text that is no UTF-8: bytes beyond ASCII as "\xff".
+std::string with_bytes_shown(const std::string& text) {
+  std::string result;
+  for (const char c : shown(text)) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return result;
+}
+
 /// JSON in which no object has a key twice.
 Json parse_json(std::string_view text, const std::string& file, const char* what) {
   std::vector<std::set<std::string>> keys;
@@ -184,6 +202,21 @@ Header parse_header(std::string_view text, std::int64_t data_bytes, const std::s
   std::ranges::stable_sort(header.tensors, {}, [](const TensorEntry& e) { return std::pair(e.begin, e.end); });
   check_cover(header, data_bytes, file);
   return header;
+}
+
+void check_texts(const Header& header, const std::string& file) {
+  for (const TensorEntry& entry : header.tensors) {
+    if (!is_utf8(entry.name)) {
+      fail(file, fmt::format("tensor \"{}\": its name is no UTF-8, as the format has all names; rename it",
+                             with_bytes_shown(entry.name)));
+    }
+  }
+  for (const auto& [key, value] : header.metadata) {
+    if (!is_utf8(key) || !is_utf8(value)) {
+      fail(file, fmt::format("__metadata__: \"{}\": \"{}\" is no UTF-8, as the format has all texts",
+                             with_bytes_shown(key), with_bytes_shown(value)));
+    }
+  }
 }
 
 std::string header_text(const Header& header) {

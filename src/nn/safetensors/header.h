@@ -47,6 +47,8 @@ Header parse_header(std::string_view text, std::int64_t data_bytes, const std::s
 
 /// The header of these tensors, whose ranges are set, padded with spaces to a multiple of eight bytes.
 std::string header_text(const Header& header);
+/// ConfigurationError unless all names and texts are UTF-8, without which header_text cannot write them.
+void check_texts(const Header& header, const std::string& file);
 
 /// The files of an index by the tensor that they have, in order.
 std::vector<std::pair<std::string, std::string>> parse_index(std::string_view text, const std::string& file);

@@ -212,6 +212,10 @@ Tensor SafeTensors::slice(const std::string& name, std::int64_t dimension, std::
   const tensor::HostCall here("SafeTensors", where);
   const auto& place = files_->at(name);
   const auto& shape = place.entry->shape;
+  if (shape.empty()) {
+    throw torch::IndexError(fmt::format(
+        "SafeTensors: tensor \"{}\" has no dimension to take a part of; read it whole, with tensor(…)", name));
+  }
   const std::size_t d = kernbench::tensor::wrap_dimension(dimension, shape.size(), false);
   if (begin < 0 || begin > end || end > shape[d]) {
     throw torch::IndexError(
@@ -245,7 +249,9 @@ void save_file(const torch::OrderedDict<std::string, Tensor>& tensors, const std
                                                                             &element_type(b.second.scalar_type());
     return x != y ? x > y : a.first < b.first;
   });
-  const std::string header = header_text(header_of(sorted, metadata));
+  const Header entries = header_of(sorted, metadata);
+  check_texts(entries, path);
+  const std::string header = header_text(entries);
   const std::string scratch = fmt::format("{}.{}.tmp", path, ::getpid());
   std::ofstream out(scratch, std::ios::binary);
   const std::uint64_t length = header.size();
