@@ -11,8 +11,16 @@ namespace {
 using report::Palette;
 using report::Style;
 
+/// Tabs, which indent the lines of some messages, as two blanks.
+std::string without_tabs(const std::string& text) {
+  std::string out;
+  for (const char letter : text) out += letter == '\t' ? std::string("  ") : std::string(1, letter);
+  return out;
+}
+
 // Lines stay lines; what else a terminal could take as a command does not reach it.
-std::string printable_lines(const std::string& text) {
+std::string printable_lines(const std::string& given) {
+  const std::string text = without_tabs(given);
   std::string out;
   std::size_t start = 0;
   for (std::size_t end = 0; end != std::string::npos; start = end + 1) {

@@ -19,6 +19,12 @@ TEST(MessagesTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(error_message({"ValueError", "a\x1b[2Jb\rc", "\n"}, false), "kernbench: ValueError: a?[2Jb?c\n  at ?\n");
 }
 
+// As load_state_dict lists what does not fit.
+TEST(MessagesTest, TabsIndent) {
+  EXPECT_EQ(error_message({"ValueError", "Error(s):\n\tMissing key(s): \"a\". \n\tsize\tmismatch", ""}, false),
+            "kernbench: ValueError: Error(s):\n  Missing key(s): \"a\".\n  size  mismatch\n");
+}
+
 TEST(MessagesTest, ColourIsOnlyAddedWhenWanted) {
   EXPECT_EQ(error_message({"ConfigurationError", "bad", ""}, true), "\x1b[1;31mkernbench: error: \x1b[0mbad\n");
 }
