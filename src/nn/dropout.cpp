@@ -7,6 +7,7 @@
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/host_call.h"
+#include "tensor/promotion.h"
 
 namespace kernbench::torch::nn {
 
@@ -24,6 +25,12 @@ Tensor functional::dropout(const TensorOperand& x, const DropoutFuncOptions& opt
   check_probability(options.p());
   if (!options.training() || options.p() == 0) return x.tensor;
   if (options.p() == 1) return torch::zeros_like(x);
+  if (!x.tensor.is_floating_point()) {
+    throw ValueError(
+        fmt::format("dropout: result type Float can't be cast to the desired output type {}; convert the input with "
+                    ".to(torch::kFloat) first",
+                    tensor::text_of(x.tensor.scalar_type())));
+  }
   // f32, so that a type of few digits changes no probability.
   const Tensor chance = torch::rand_like(x.tensor, torch::dtype(kFloat));
   return torch::where(chance.ge(options.p()), x.tensor * (1 / (1 - options.p())), torch::zeros_like(x.tensor));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -237,6 +238,33 @@ TEST(Models, LaunchOnTheLineOfTheCall) {
   ASSERT_GE(lines.size(), 3u);
   for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("nn_test.cpp"));
   EXPECT_NE(lines.front(), lines.back());
+}
+
+TEST(Models, SayWhichOfTheirOperandsDoesNotFit) {
+  on_tiny([] {
+    const auto message = [](const std::function<void()>& call) -> std::string {
+      try {
+        call();
+      } catch (const ValueError& error) {
+        return error.what();
+      }
+      return "no error";
+    };
+    const Linear layer(1, 4);
+    EXPECT_THAT(message([&] { layer(torch::tensor(1.0f)); }), HasSubstr("the input must have one dimension at least"));
+    EXPECT_THAT(message([&] { layer(torch::ones({2, 1}, kHalf)); }),
+                HasSubstr("expected input and weight to have the same dtype, but got [2, 1] Half on cpu and [4, 1] "
+                          "Float on cpu"));
+    EXPECT_THAT(message([&] { torch::linear(torch::ones({2, 1}), layer->weight, torch::ones({4}, kHalf)); }),
+                HasSubstr("expected input and bias to have the same dtype, but got [2, 1] Float on cpu and [4] Half"));
+    EXPECT_THAT(message([&] { LayerNorm(std::vector<std::int64_t>{4})(torch::ones({2, 4}, kLong)); }),
+                HasSubstr("not implemented for 'Long'; convert the input with .to(torch::kFloat) first"));
+    const Dropout dropout(0.5);
+    EXPECT_THAT(message([&] { dropout(torch::ones({4}, kLong)); }),
+                HasSubstr("result type Float can't be cast to the desired output type Long"));
+    dropout->eval();
+    EXPECT_EQ(dropout(torch::ones({4}, kLong)).scalar_type(), kLong);
+  });
 }
 
 TEST(Models, NeedTheirParametersWhereTheInputIs) {

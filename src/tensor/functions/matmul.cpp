@@ -116,11 +116,10 @@ void multiply_on_host(const Tensor& given_a, const Tensor& given_b, const Matmul
   finish(options.alpha, options.beta, c, options.addend, out);
 }
 
-void check_types(const char* call, const Tensor& a, const Tensor& b) {
+void check_types(const char* call, const Tensor& a, const Tensor& b, const char* which = "both operands") {
   if (a.scalar_type() != b.scalar_type()) {
-    tensor::fail(call, fmt::format("expected both operands to have the same dtype, but got {} and {}; convert one "
-                                   "with .to(…)",
-                                   tensor::describe(a), tensor::describe(b)));
+    tensor::fail(call, fmt::format("expected {} to have the same dtype, but got {} and {}; convert one with .to(…)",
+                                   which, tensor::describe(a), tensor::describe(b)));
   }
   if (a.scalar_type() == kBool) tensor::fail_type(call, kBool, "convert the operands to numbers first");
 }
@@ -271,11 +270,15 @@ Tensor linear(const TensorOperand& x, const Tensor& weight, const std::optional<
     return bias && bias->defined() ? result.add(*bias) : result;
   }
   check_rank("linear", "weight", weight, 2);
-  if (x.tensor.dim() == 0) check_rank("linear", "input", x.tensor, 1);
+  if (x.tensor.dim() == 0) {
+    tensor::fail("linear", fmt::format("the input must have one dimension at least, the features, but it is {}",
+                                       tensor::describe(x.tensor)));
+  }
+  check_types("linear", x.tensor, weight, "input and weight");
   Extents sizes = impl_of(x.tensor).sizes;
   MatmulOptions options;
   if (bias && bias->defined()) {
-    check_types("linear", x.tensor, *bias);
+    check_types("linear", x.tensor, *bias, "input and bias");
     options.beta = 1;
     options.addend = *bias;
   }

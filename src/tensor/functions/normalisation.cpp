@@ -78,10 +78,10 @@ void check_normalized_shape(const char* call, const Tensor& x, IntArrayRef shape
                                      tensor::text_of(x.scalar_type()), tensor::text_of(parameter.scalar_type()), name));
     }
   };
-  check("weight", weight);
-  check("bias", bias);
   if (!x.is_floating_point())
     tensor::fail_type(call, x.scalar_type(), "convert the input with .to(torch::kFloat) first");
+  check("weight", weight);
+  check("bias", bias);
 }
 
 /// All elements as double; none where there is no tensor.
