@@ -43,6 +43,7 @@ Payload payload_of(const torch::Tensor& tensor, const char* call, const HostCont
 
 void describe(const Payload& payload, const HostContext& context, CollectiveFingerprint& fingerprint) {
   fingerprint.where = sim::this_fiber::current()->call().where;
+  fingerprint.agreement = context.agreement;
   if (!payload.flat) return;
   const auto& view = tensor::impl_of(payload.tensor);
   fingerprint.has_tensor = true;

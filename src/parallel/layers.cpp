@@ -93,12 +93,15 @@ void check_bias_is_added(const char* layer, const LinearOptions& options) {
 
 }  // namespace
 
-LayerType::LayerType(const char* name) : type_(torch::kFloat) {
+LayerType::LayerType(torch::ScalarType type, Where where) : LayerType(kernbench::name(type), where) {}
+
+LayerType::LayerType(const char* name, Where where) : type_(torch::kFloat) {
   for (const DType each : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
     if (kernbench::name(each) != std::string_view(name)) continue;
     type_ = each;
     return;
   }
+  const tensor::HostCall here("LayerType", where);
   throw ValueError(fmt::format("a layer's dtype is one of f32, f16, bf16, f8e4m3 and f8e5m2, not \"{}\"", name));
 }
 

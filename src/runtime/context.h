@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernbench/coordinates.h"
@@ -54,6 +55,7 @@ struct HostContext {
   std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
   std::int64_t launches = 0;                                // that it has given to devices
+  std::string agreement = {};                               // what ranks of its collectives must say alike, besides
 
   /// The part of a SIP on which this worker allocates: the SIP, or the worker's PE of it.
   tensor::DevicePart part(SipId sip) const {

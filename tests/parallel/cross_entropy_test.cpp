@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,24 @@ TEST(VocabParallelCrossEntropy, RefusesOtherShapesAndTypes) {
   };
   EXPECT_THAT(error_of({kPositions}, torch::kLong), Each(HasSubstr("the target must have the shape")));
   EXPECT_THAT(error_of({2, kPositions / 2}, torch::kFloat), Each(HasSubstr("must be Int or Long")));
+}
+
+TEST(VocabParallelCrossEntropy, RefusesPartsOfUnequalWidth) {
+  const auto unequal = [](const std::function<void(const Tensor& logits)>& call) {
+    return run_model(2, 2, [&](int rank) { call(torch::ones({3, 4 - rank}).to("ahbm")); }).errors;
+  };
+  const auto lose = [](const Tensor& logits) {
+    vocab_parallel_cross_entropy(logits, torch::zeros({3}, torch::kLong).to("ahbm"));
+    torch::ahbm::synchronize();
+  };
+  const auto choose = [](const Tensor& logits) {
+    vocab_parallel_argmax(logits);
+    torch::ahbm::synchronize();
+  };
+  EXPECT_THAT(unequal(lose), Each(HasSubstr("Arguments: vocab_parallel_cross_entropy of 4 words on each rank vs "
+                                            "vocab_parallel_cross_entropy of 3 words on each rank")));
+  EXPECT_THAT(unequal(choose), Each(HasSubstr("Arguments: vocab_parallel_argmax of 4 words on each rank vs "
+                                              "vocab_parallel_argmax of 3 words on each rank")));
 }
 
 TEST(VocabParallelCrossEntropy, RefusesTargetsThatAreNoClass) {

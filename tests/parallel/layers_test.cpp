@@ -197,6 +197,16 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
                         })
                   .errors,
               Each(HasSubstr("not \"f12\"")));
+  EXPECT_THAT(run_model(1, 1,
+                        [](int) {
+                          LinearOptions options = up_options();
+                          options.dtype = torch::kLong;
+                        })
+                  .errors,
+              Each(HasSubstr("a layer's dtype is one of f32, f16, bf16, f8e4m3 and f8e5m2, not \"i64\"")));
+  const auto by_name = try_simulate({.topology = "tiny"}, [] { ColumnParallelLinear({.dtype = "f12"}); });
+  ASSERT_TRUE(by_name.error);
+  EXPECT_THAT(by_name.error->where, HasSubstr("layers_test.cpp")) << "the line of the layer";
   EXPECT_THAT(run_model(4, 4,
                         [](int) {
                           LinearOptions options = down_options();

@@ -8,7 +8,8 @@
 
 namespace kernbench::tp {
 
-/// argmax of all ranks' logits over the last dimension: `logits` [..., V / n] is the rank's part of the vocabulary, the
+/// argmax of all ranks' logits over the last dimension: `logits` [..., V / n] is the rank's part of the vocabulary, as
+/// wide on each rank (DistributedError else), the
 /// result [...] (Long) is in [0, V) and the same on each rank; the first of equals, and a NaN is larger than any
 /// number. Of V words only the first `vocabulary` count, 0: all (the others pad V to a multiple of n). Each rank finds
 /// the best word of its part, and an all-gather of one score and one index for each position follows, in place of all

@@ -12,11 +12,11 @@
 
 namespace kernbench::tp {
 
-/// An element type, also by its name: "f32", "f16", "bf16", ….
+/// The element type of a layer, also by its name: "f32", "f16", "bf16", "f8e4m3" or "f8e5m2". ValueError for others.
 class LayerType {
  public:
-  LayerType(torch::ScalarType type) : type_(type) {}  // NOLINT(google-explicit-constructor)
-  LayerType(const char* name);                        // NOLINT(google-explicit-constructor)
+  LayerType(torch::ScalarType type, Where where = Where::current());  // NOLINT(google-explicit-constructor)
+  LayerType(const char* name, Where where = Where::current());        // NOLINT(google-explicit-constructor)
   torch::ScalarType type() const { return type_; }
 
  private:

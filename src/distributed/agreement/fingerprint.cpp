@@ -156,7 +156,8 @@ std::string CollectiveFingerprint::text() const {
 MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b) {
   if (a.type != b.type) return MatchState::COLLECTIVE_TYPE_MISMATCH;
   const bool fit = a.unexpected.empty() && b.unexpected.empty();
-  if (!fit || a.algorithm != b.algorithm || a.shape != b.shape || a.reduce != b.reduce || a.root != b.root)
+  if (!fit || a.agreement != b.agreement || a.algorithm != b.algorithm || a.shape != b.shape || a.reduce != b.reduce ||
+      a.root != b.root)
     return MatchState::SIZE_OR_SYNTAX_MISMATCH;
   if (a.dtype != b.dtype) return MatchState::COLLECTIVE_DTYPE_MISMATCH;
   if (a.placement_hash != b.placement_hash) return MatchState::SIZE_OR_SYNTAX_MISMATCH;
@@ -196,6 +197,7 @@ std::string differences(const CollectiveFingerprint& a, const CollectiveFingerpr
   for (const std::string& each : {a.unexpected, b.unexpected}) {
     if (!each.empty()) aspects.push_back("Split sizes: " + each);
   }
+  if (a.agreement != b.agreement) add("Arguments", a.agreement, b.agreement);
   if (a.algorithm != b.algorithm) add("Algorithm, chosen by whether there are split sizes", a.algorithm, b.algorithm);
   if (a.reduce != b.reduce) add("Reduce op", reduce_text(a), reduce_text(b));
   if (a.root != b.root) add("Root", root_text(a), root_text(b));

@@ -48,6 +48,7 @@ struct CollectiveFingerprint {
   std::uint64_t placement_hash = 0;  // see element_places; of blocks the shares of all PEs
   /// Elements for each rank and from each rank, of an all-to-all, where ranks may differ in their shapes.
   std::vector<std::int64_t> sends = {}, receives = {};
+  std::string agreement = {};   // of the function that the call is part of, where it needs more: "logits of 4 words"
   std::string algorithm = {};   // where ranks choose it by the form of the call
   int member = 0;               // place of the rank in the group; not compared
   std::string unexpected = {};  // "rank 0 sends 3 elements to rank 1, which expects 4": in what it does not fit others
