@@ -156,8 +156,8 @@ std::string CollectiveFingerprint::text() const {
 MatchState compare(const CollectiveFingerprint& a, const CollectiveFingerprint& b) {
   if (a.type != b.type) return MatchState::COLLECTIVE_TYPE_MISMATCH;
   const bool fit = a.unexpected.empty() && b.unexpected.empty();
-  if (!fit || a.agreement != b.agreement || a.algorithm != b.algorithm || a.shape != b.shape || a.reduce != b.reduce ||
-      a.root != b.root)
+  if (!fit || a.algorithm != b.algorithm || a.shape != b.shape || a.reduce != b.reduce || a.root != b.root ||
+      a.agreement != b.agreement)
     return MatchState::SIZE_OR_SYNTAX_MISMATCH;
   if (a.dtype != b.dtype) return MatchState::COLLECTIVE_DTYPE_MISMATCH;
   if (a.placement_hash != b.placement_hash) return MatchState::SIZE_OR_SYNTAX_MISMATCH;
