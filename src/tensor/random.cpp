@@ -12,13 +12,13 @@ namespace kernbench::tensor {
 
 namespace {
 
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kDrawnAtOnce = 1024;
 
 /// Draws in blocks of `T` and converts each block to `dtype`.
 template <class T, class Fill>
 void fill_blocks(DType type_of_block, DType dtype, std::int64_t first, std::int64_t count, std::byte* out,
                  const Fill& fill) {
-  std::array<T, kBlock> block;
+  std::array<T, kDrawnAtOnce> block;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t n = std::min<std::int64_t>(count - done, static_cast<std::int64_t>(block.size()));
     fill(std::span(block).first(static_cast<std::size_t>(n)), static_cast<std::uint64_t>(first + done));
@@ -84,7 +84,7 @@ void fill_uniform(Generator::Draw draw, double from, double to, DType dtype, std
                   std::byte* out) {
   const double below = largest_below(to, dtype), last = below >= from ? below : to;
   fill_blocks<double>(DType::f64, dtype, first, count, out, [&](std::span<double> block, std::uint64_t at) {
-    std::array<float, kBlock> unit;
+    std::array<float, kDrawnAtOnce> unit;
     fill_unit(std::span(unit).first(block.size()), draw, at, dtype);
     // What lies above the last number of the type could be rounded up to `to`.
     for (std::size_t i = 0; i < block.size(); ++i) block[i] = std::min(from + (to - from) * unit[i], last);
