@@ -438,7 +438,8 @@ double AlgorithmCost::of(std::int64_t bytes) const {
       if (begun) through += step.memory_ns;
       first += through;
       const double moving = share * step.pe_ns_per_byte, passage = step.latency_ns + hops * own;
-      busy = std::max(first, busy) + moving + (in_parts ? parts * passage : (parts - 1) * 2 * step.latency_ns / hops);
+      const double waiting = (parts - 1) * 2 * step.latency_ns / hops;
+      busy = std::max(first, busy) + (in_parts ? std::max(moving, parts * passage) : moving + waiting);
       last = std::max(
           {begun ? last + through : 0, std::max(first, idle) + service - own, busy - (in_parts ? passage : own)});
       idle = last + own;
@@ -474,7 +475,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   const bool across_sip = !rank_per_pe && algorithm.operation == CollectiveOperation::all_to_all;
   if (across_sip) load += across_sip_ns(network);
   AlgorithmCost cost{.algorithm = &algorithm, .slot = static_cast<double>(spec.slot_size.count())};
-  cost.queue = cost.slot * static_cast<double>(spec.n_slots);
+  if (!rank_per_pe) cost.queue = cost.slot * static_cast<double>(spec.n_slots);
   if (algorithm.in_pieces)
     cost.least_piece =
         static_cast<double>(least_piece(chain_of(endpoints, rank_per_pe, spec.n_slots), network.topology()));
@@ -500,8 +501,9 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       costs.back().room = one.room();
       costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
-      costs.back().pe_ns_per_byte = one.ns_per_byte_of_a_pe(step.memory) / (cost.lanes * cost.pes_of_lane);
-      costs.back().pe_ns_per_byte /= costs.back().part;
+      if (!rank_per_pe)
+        costs.back().pe_ns_per_byte =
+            one.ns_per_byte_of_a_pe(step.memory) / (cost.lanes * cost.pes_of_lane * costs.back().part);
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
       for (std::size_t other = 0; other < before.size(); ++other) {

@@ -56,14 +56,14 @@
 //   fresh        = of the step's messages those that pass on what the step before has brought: the others go behind the
 //                  messages of the step before, and the first one of them by itself is none that is waited for. 1 but
 //                  of PAT's all-gather, where in step i one of 2^(i-1) blocks has come that way.
-// A PE is busy, whatever the links do, until
+// Where ranks are SIPs a PE is busy, whatever the links do, until
 //   busy(i) = max(first(i), busy(i - 1)) + pe(i) + 2 (parts - 1) latency(i) / max(latencies(i), 1)
 //   pe      = of the step's bytes a PE's part, at the rate of its port, or what it loads and stores of them at that of
 //             its slice of the HBM
 //   parts   = as often as its bytes fill the slots of a channel: no more are under way until credits are back
 // and where an algorithm does all steps of one part before those of the next (CollectiveAlgorithm::in_parts), each part
 // takes the passage of a message in each step:
-//   busy(i) = max(first(i), busy(i - 1)) + pe(i) + parts * (latency + max(latencies, 1) * own)(i)
+//   busy(i) = max(first(i), busy(i - 1)) + max(pe, parts * (latency + max(latencies, 1) * own))(i)
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r

@@ -97,8 +97,8 @@ TEST(AllReduce, AFileOfAnotherSimulatorIsReadAsItIsAndGivesRightSums) {
 TEST(AllReduce, OnTwoTreesIsRightWithAnyNumberOfSlotsAndTiles) {
   const std::string path = ::testing::TempDir() + "kernbench_trees_ccl.yaml";
   for (int slots = 1; slots <= 9; ++slots) {
-    std::ofstream(path) << "defaults: {algorithm: double_tree_allreduce, slot_size: 64B, vc_chunk_size: 64B, n_slots: "
-                        << slots << "}\n";
+    std::ofstream(path) << "defaults: {algorithm: trees, slot_size: 64B, vc_chunk_size: 64B, n_slots: " << slots
+                        << "}\nalgorithms: {trees: {module: double_tree_allreduce}}\n";
     for (const int ranks : {2, 3, 5, 6, 9}) {
       SimulateOptions options = machine_of(ranks);
       options.collectives = path;

@@ -434,7 +434,8 @@ TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
   using enum CollectiveOperation;
   const auto tiny = few_pes(4, "fully_connected");
   const topology::Network network(tiny);
-  const AlgorithmCost ring = cost("ring_allreduce", network), halving = cost("halving_doubling_allreduce", network);
+  const AlgorithmCost ring = cost("bidirectional_ring_allreduce", network),
+                      halving = cost("halving_doubling_allreduce", network);
   const double pe = 8.0 / 6 / 150 / 2;  // eight chunks loaded or stored in six steps
   EXPECT_NEAR(ring.steps.at(0).pe_ns_per_byte, pe, 1e-12);
   EXPECT_NEAR(halving.steps.at(0).pe_ns_per_byte, 3.0 / 150 / 2, 1e-12) << "one loaded and sent, one added to";
@@ -451,8 +452,18 @@ TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
   const double passage = step.latency_ns + 16384 * step.ns_per_byte;
   for (const int parts : {1, 2, 4}) {
     const std::int64_t bytes = std::int64_t{parts} << 20;
-    EXPECT_NEAR(ring.of(bytes), 6 * (pe * static_cast<double>(bytes) / 4 + parts * passage), 1e-3) << parts;
+    const double moved = pe * static_cast<double>(bytes) / 4;
+    ASSERT_GT(moved, parts * passage);
+    EXPECT_NEAR(ring.of(bytes), 6 * moved, 1e-3) << parts;
   }
+  // Of small slots many parts, each with the passage of a message in each step.
+  AlgorithmSpec small;
+  small.slot_size = Bytes(1024);
+  const std::vector<PeCoordinate> pes{{SipId{0}, {}, {}}, {SipId{1}, {}, {}}, {SipId{2}, {}, {}}, {SipId{3}, {}, {}}};
+  const AlgorithmCost in_parts = cost_of(find_collective_algorithm(all_reduce, "ring_allreduce"), 4, pes, false,
+                                         way_ns_per_byte(network), small, network);
+  const AlgorithmCost::Step& one_way = in_parts.steps.at(0);
+  EXPECT_NEAR(in_parts.of(1 << 20), 6 * 16 * (one_way.latency_ns + 1024 * one_way.ns_per_byte), 1e-3);
   // Of a chain no more is under way than the slots hold, until their credits are back.
   const AlgorithmCost chain = cost("ring_broadcast", network, broadcast);
   const AlgorithmCost::Step& all = chain.steps.at(0);

@@ -79,6 +79,31 @@ TEST(CrossingGroups, TwoRanksExchangeWhileTheOthersAreAhead) {
   });
 }
 
+/// Which of a group's operations may begin early depends on what is under way in the other one. Whoever has come before
+/// there was room for that goes on when somebody begins.
+TEST(CrossingGroups, WhoWaitsForAllGoesOnWhenSomebodyBeginsEarly) {
+  for (const int late : {0, 3, 7}) {
+    expect_passed(machine(8, {"system.sips.topology=fully_connected"}), 8, [=](int rank) {
+      torch::ahbm::set_device(rank);
+      dist::init_process_group("ahbm", rank, 8, {.algorithm = "direct"});
+      const auto around = dist::new_group({}, {.algorithm = "ring"});
+      const auto x = filled(1, 3000), y = filled(1, 3000), z = filled(0, 3000);
+      for (int round = 0; round < 12; ++round) {
+        if (rank == late || round % 3 == rank % 3) z.add_(1);
+        const auto one = dist::all_reduce(x, dist::ReduceOp::AVG, {}, true);
+        const auto other = dist::all_reduce(y, dist::ReduceOp::AVG, around, round % 2 == 0);
+        if (round % 4 == rank % 4) z.mul_(2);
+        dist::barrier();
+        one->wait();
+        if (other) other->wait();
+        if (round % 5 == rank % 5) torch::ahbm::synchronize();
+      }
+      EXPECT_EQ(first(x), 1);
+      EXPECT_EQ(first(y), 1);
+    });
+  }
+}
+
 /// What a program does, in the order of all ranks: each does that part in which it is.
 struct Step {
   std::size_t group = 0;

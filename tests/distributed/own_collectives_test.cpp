@@ -148,7 +148,7 @@ TEST(OwnCollective, OfEachOperationGivesItsValues) {
 
 TEST(OwnCollective, IsChosenByAutoWhenItsCostIsLeast) {
   Algorithm free = chain_allreduce();
-  free.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>{}; };
+  free.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>(1); };
   EXPECT_THAT(launches_of(sum_by(options_with(3, {free}), 3, "auto")), Contains(HasSubstr("chain_allreduce")));
   EXPECT_THAT(launches_of(sum_by(options_with(3, {chain_allreduce()}), 3, "auto")),
               Not(Contains(HasSubstr("chain_allreduce"))));
@@ -258,12 +258,12 @@ TEST(OwnCollective, OfAnEntrysNameIsRefusedUnlessTheEntryTakesIt) {
     return outcome.error.message + outcome.errors[0];
   };
   options.collectives = collectives_file(
-      "defaults: {algorithm: ring_allreduce}\nalgorithms: {chain_allreduce: {module: direct_allreduce}}\n");
+      "defaults: {algorithm: chain_allreduce}\nalgorithms: {chain_allreduce: {module: direct_allreduce}}\n");
   EXPECT_THAT(error_of_choice(),
               HasSubstr("chain_allreduce is the name of an algorithm of all_reduce and of an entry of "
                         "the collectives file, which takes direct_allreduce for that: rename one"));
   options.collectives = collectives_file(
-      "defaults: {algorithm: ring_allreduce}\nalgorithms: {chain_allreduce: {module: chain_allreduce, n_slots: 4}}\n");
+      "defaults: {algorithm: chain_allreduce}\nalgorithms: {chain_allreduce: {module: chain_allreduce, n_slots: 4}}\n");
   EXPECT_EQ(error_of_choice(), "");
 }
 
@@ -379,7 +379,7 @@ TEST(OwnCollectives, RefuseACallByItsPlacementAndSizeWithTheirReason) {
 TEST(OwnCollectives, AreChosenByCostForCallsThatTheyTakeOnly) {
   Algorithm algorithm = chain_allreduce();
   algorithm.validator = large_on_one_pe;
-  algorithm.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>{}; };  // costs nothing
+  algorithm.steps = [](const collectives::Shape&) { return std::vector<collectives::Step>(1); };  // costs nothing
   const auto outcome = run_ranks(options_with(3, {algorithm}), 3, [](int rank) {
     dist::init_process_group("ahbm", rank, 3, {.algorithm = "auto"});
     for (const std::int64_t elements : {99, 100}) {

@@ -137,6 +137,37 @@ TEST(Embedding, WithoutDataTakesTheTimeOfRowsSpreadEvenly) {
   }
 }
 
+/// Index `i` of each call is that of lookup `i`.
+RunResult choices(bool data, const std::string& topology) {
+  constexpr std::int64_t kRows = 96, kColumns = 1000, kChosen = 40;
+  return simulate({.topology = topology, .data = data}, [] {
+    const Tensor x = torch::zeros({kRows, kColumns}, torch::device("ahbm"));
+    const auto spread = [](std::int64_t count, std::int64_t of) {
+      const Tensor host = torch::empty({count}, torch::kLong);
+      for (std::int64_t i = 0; i < count; ++i) host.data_ptr<std::int64_t>()[i] = row_of_lookup(i, of);
+      return host;
+    };
+    const Tensor targets = spread(kRows, kColumns).to("ahbm");
+    torch::gather(x, 1, targets.view({kRows, 1}));
+    torch::gather(x, 1, spread(kRows * 8, kColumns).view({kRows, 8}).to("ahbm"));
+    torch::index_select(x, 0, spread(kChosen, kRows).to("ahbm"));
+    torch::nn::functional::cross_entropy(x, targets);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(Gather, WithoutDataTakesTheTimeOfIndicesSpreadEvenly) {
+  for (const char* topology : {"tiny", "ahbm-1sip"}) {
+    const RunResult with = choices(true, topology), without = choices(false, topology);
+    EXPECT_EQ(without.simulated_time, with.simulated_time) << topology;
+    EXPECT_EQ(without.times_fingerprint, with.times_fingerprint) << topology;
+    EXPECT_THAT(with.warnings, ::testing::Not(::testing::Contains(::testing::HasSubstr("without data"))));
+    EXPECT_THAT(without.warnings,
+                ::testing::IsSupersetOf({::testing::StartsWith("gather: its indices are not known without data"),
+                                         ::testing::StartsWith("index_select: its indices")}));
+  }
+}
+
 TEST(Embedding, RowsTakenWithoutDataAreSpreadEvenly) {
   for (const std::int64_t rows : {1, 2, 3, 4, 60, 1000, 32000, 128256}) {
     std::vector<bool> taken(static_cast<std::size_t>(rows));

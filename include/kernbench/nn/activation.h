@@ -134,8 +134,8 @@ class MultiheadAttentionImpl : public Module {
   void reset();
   void reset_parameters();
   /// query [L, N, embed], key [S, N, kdim], value [S, N, vdim] give [L, N, embed], and with `need_weights` the weights
-  /// [N, L, S], the mean over the heads or with their own dimension after N. The masks are as in PyTorch: those of bools
-  /// or bytes leave out where they are true, those of floats are added; attn_mask is [L, S] or [N heads, L, S],
+  /// [N, L, S], the mean over the heads or with their own dimension after N. The masks are as in PyTorch: those of
+  /// bools or bytes leave out where they are true, those of floats are added; attn_mask is [L, S] or [N heads, L, S],
   /// key_padding_mask [N, S]. ValueError for other types and shapes.
   /// Without weights and masks it is one call of scaled_dot_product_attention, else products, masks and a softmax.
   /// Dropout acts on the weights, while training.

@@ -32,14 +32,20 @@ void ChannelUse::come(std::size_t side) {
 }
 
 void ChannelUse::go_ahead() {
-  if (!begun_) pool_->begin(*this);
+  if (!begun_) begin_early();
+}
+
+/// Before all have come. Those who came when there was no room for that wait for their turn.
+void ChannelUse::begin_early() {
+  pool_->begin(*this);
+  if (arrived_ > 0) turn_->set();
 }
 
 runtime::CompletionRef ChannelUse::arrive(std::size_t side) {
   come(side);
   if (begun_) return nullptr;
   if (!pool_->shares() && pool_->leaves(others_, *channels_))
-    pool_->begin(*this);
+    begin_early();
   else if (arrived_ == sides_.size())
     pool_->request(*this);
   return begun_ || error_ ? nullptr : turn_;

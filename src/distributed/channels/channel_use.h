@@ -50,6 +50,7 @@ class ChannelUse {
   };
   runtime::CompletionRef arrive(std::size_t side);
   void go_ahead();
+  void begin_early();
   void come(std::size_t side);
   void leave();
   void append_missing(std::vector<sim::WaitEdge>& edges) const;

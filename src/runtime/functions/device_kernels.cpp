@@ -108,6 +108,7 @@ void SimulatedOperations::cat(std::span<const Tensor> tensors, std::int64_t dime
 }
 
 void SimulatedOperations::gather(const Tensor& x, std::int64_t dimension, const Tensor& index, const Tensor& out) {
+  assume_rows("gather");
   launch({.name = "gather",
           .written = {out},
           .read = {x, index},
@@ -118,6 +119,7 @@ void SimulatedOperations::gather(const Tensor& x, std::int64_t dimension, const 
 
 void SimulatedOperations::index_select(const Tensor& x, std::int64_t dimension, const Tensor& index, bool from_end,
                                        const Tensor& out) {
+  assume_rows("index_select");
   // The index repeats in all other dimensions.
   std::vector<std::int64_t> shape(static_cast<std::size_t>(out.dim()), 1);
   shape[static_cast<std::size_t>(dimension)] = index.numel();

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tile/library/elementwise.h"
+#include "tile/library/embedding.h"
+#include "tile/program/known.h"
 
 namespace kernbench::tile::library {
 
@@ -17,13 +19,27 @@ tl::Tile positions(std::size_t rank, std::size_t dimension, std::int64_t begin, 
   return tl::reshape(tl::arange(begin, begin + length), tl::Extents(std::span<const std::int64_t>(shape)));
 }
 
+/// Which one of all indices a lane of a tile of them is, that begins at `at`; what repeats counts once.
+std::int64_t number_of(std::int64_t lane, const tl::Tile& tile, const View& index, const tl::Extents& at) {
+  std::int64_t number = 0, behind = tile.numel();
+  for (std::size_t d = 0; d < index.rank(); ++d) {
+    const std::int64_t length = tile.shape()[d];
+    behind /= length;
+    if (index.strides[d] != 0) number = number * index.sizes[d] + at[d] + lane / behind % length;
+  }
+  return number;
+}
+
 }  // namespace
 
 void gather(const View& x, std::size_t dimension, const View& index, const View& out, bool from_end) {
   for (const Box& box : local_boxes(out)) {
     const auto block = block_shape(box.shape, std::clamp<std::int64_t>(tcm_budget() / (6 * 4), 1, kLargestGather));
     for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) {
-      auto chosen = tl::cast(load(index, at, shape), DType::i32);
+      const auto given = load(index, at, shape);
+      assume(given,
+             [&](std::int64_t lane) { return assumed_row(number_of(lane, given, index, at), x.sizes[dimension]); });
+      auto chosen = tl::cast(given, DType::i32);
       if (from_end) chosen = tl::where(chosen < 0, chosen + x.sizes[dimension], chosen);
       tl::device_assert((chosen >= 0) & (chosen < x.sizes[dimension]),
                         "index out of range in index, gather or index_select");
