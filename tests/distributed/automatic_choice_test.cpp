@@ -484,7 +484,7 @@ TEST(PiecesOfAChain, AreLongWhereFewPesShareTheLinks) {
   EXPECT_EQ(piece(tiny, 64), 2048);
   EXPECT_EQ(piece(tiny, 1), 125 << 10);
   EXPECT_EQ(piece(behind_a_switch, 8), 32 << 10) << "two links each way";
-  EXPECT_EQ(piece(shipped, 8, true), 16 << 10) << "a PE alone on a link";
+  EXPECT_EQ(piece(shipped, 8, true), 49 << 10) << "a PE alone on 200 GB/s for 2 us";
   EXPECT_EQ(piece(shipped, 8, true, true), 2048);
   EXPECT_EQ(piece_of(1 << 20, 2048, 16 << 10), 16 << 10);
   EXPECT_EQ(piece_of(65540, 2048, 16 << 10), 3 << 10);

@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../hardware/ipcq_channels.h"
@@ -110,7 +111,7 @@ LoggedRun run_with(const Keys& keys, const std::function<void(int rank)>& body) 
 struct Call {
   std::string name, sender, receiver;
   std::function<void(int rank, const torch::Tensor& x)> run;
-  bool in_pieces = false;  // 32nds of the tensor, in whole KiB, 2 KiB at least, at most a slot
+  bool in_pieces = false;  // 32nds of the tensor, or of what is under way, in whole KiB; at most a slot
 };
 std::vector<Call> calls() {
   return {
@@ -172,12 +173,19 @@ std::int64_t tile_bytes(const Keys& keys) {
 // ---- slot_size: ceil(bytes / slot_size) messages, all but the last of slot_size bytes; of a chain in pieces more ----
 
 TEST(CollectivesLaw, ATensorGoesInTilesOfASlotOrAPiece) {
-  constexpr std::int64_t kElements = 20000, kPiece = 3 * 1024;  // a 32nd is 2500 bytes
+  // A 32nd is 6250 bytes. Two PEs share two links of 200 GB/s, and a port has 128: 125 KiB in all slots cover the way
+  // there and back.
+  constexpr std::int64_t kElements = 50000;
   for (const Call& call : calls()) {
-    for (const std::string slot : {"1000B", "4096B", "6002B", "20000B", "30000B"}) {
-      const Keys keys{{"slot_size", slot}, {"vc_chunk_size", "500B"}};
+    for (const auto& [slot, slots, piece] : {std::tuple{"1000B", "8", 16 << 10},
+                                             {"20000B", "8", 16 << 10},
+                                             {"30000B", "8", 16 << 10},
+                                             {"4096B", "32", 7 << 10},
+                                             {"6002B", "32", 7 << 10},
+                                             {"30000B", "32", 7 << 10}}) {
+      const Keys keys{{"slot_size", slot}, {"n_slots", slots}, {"vc_chunk_size", "500B"}};
       const Messages m = messages(keys, call, kElements, 0);
-      const std::int64_t tile = call.in_pieces ? std::min(tile_bytes(keys), kPiece) : tile_bytes(keys);
+      const std::int64_t tile = call.in_pieces ? std::min<std::int64_t>(tile_bytes(keys), piece) : tile_bytes(keys);
       const std::int64_t tiles = (4 * kElements + tile - 1) / tile;
       EXPECT_EQ(m.sends.size(), static_cast<std::size_t>(tiles)) << call.name << ", " << slot;
       EXPECT_EQ(m.receives.size(), static_cast<std::size_t>(tiles)) << call.name << ", " << slot;

@@ -50,7 +50,6 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
       {1, {{"batch", "4"}, {"micro_batches", "3"}}, "batch (4) must be divisible by micro_batches (3)"},
-      {1, {{"train", "1"}}, "run it with data"},
       {1, {{"train", "1"}, {"tokens", "1"}}, "tokens: a loss takes at least 2 tokens", true},
       {2, {{"train", "1"}, {"pp", "2"}}, "pp: a step of training has one stage", true},
       {1, {{"train", "1"}, {"model", "tiny-moe"}}, "train: gradients of a mixture of experts", true},
