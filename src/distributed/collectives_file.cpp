@@ -309,7 +309,7 @@ class NamedFiles {
     for (const auto& [name, spec] : collectives_.algorithms) {
       if (!spec.msccl) continue;
       collectives::Algorithm schedule = collectives::load_msccl(path_of(*spec.msccl), name);
-      if (!takes_schedule(name, operation_of(schedule.operation))) continue;
+      if (!takes_schedule(name, distributed::operation_of(schedule.operation))) continue;
       try {
         own.add(std::move(schedule));
       } catch (const ValueError& error) {
