@@ -64,6 +64,7 @@
 // and where an algorithm does all steps of one part before those of the next (CollectiveAlgorithm::in_parts), each part
 // takes the passage of a message in each step:
 //   busy(i) = max(first(i), busy(i - 1)) + max(pe, parts * (latency + max(latencies, 1) * own))(i)
+// and last(i) is at least busy(i) less one such passage.
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
