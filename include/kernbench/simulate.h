@@ -61,6 +61,9 @@ struct SimulateOptions {
   /// Look for accesses of different programs to the same bytes that nothing orders: RunResult::races. Changes no time;
   /// a run takes longer.
   bool detect_races = false;
+  /// Choose plans of matrix products by estimates and replays alone, without measuring the nearest ones: sooner, but
+  /// products may take longer than they need. For first looks, and where values are all that counts.
+  bool quick_plans = false;
   /// Queues between PEs have at least so many slots, whatever the program and the collectives file ask for: to find
   /// out whether a deadlock is a matter of slots.
   std::int32_t least_slots = 1;

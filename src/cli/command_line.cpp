@@ -175,7 +175,7 @@ struct RunTexts {
       cxxflags, load;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
-  bool whole_run = false, alike_devices = false, detect_races = false;
+  bool whole_run = false, alike_devices = false, detect_races = false, quick_plans = false;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Simulate a bench: its time, its numbers, and where the time went");
@@ -191,6 +191,9 @@ struct RunTexts {
     command->add_flag("--alike-devices", alike_devices, "All devices do the same: simulate one; with --no-data")
         ->disable_flag_override();
     command->add_flag("--detect-races", detect_races, "Look for accesses to the same bytes that nothing orders")
+        ->disable_flag_override();
+    command
+        ->add_flag("--quick-plans", quick_plans, "Measure no plans of matrix products: sooner, but they may be slower")
         ->disable_flag_override();
     command->add_flag("--no-explain", no_explain, "Explain nothing: same times, faster, no critical path or waits")
         ->disable_flag_override();
@@ -246,6 +249,7 @@ struct RunTexts {
     options.explain = !no_explain;
     options.alike_devices = alike_devices;
     options.detect_races = detect_races;
+    options.quick_plans = quick_plans;
     if (alike_devices && !no_data)
       throw ConfigurationError("--alike-devices computes no values of the devices that it leaves out: add --no-data");
     options.seed = seed_of(single("--seed", seed, "0"));

@@ -45,6 +45,7 @@ std::map<std::string, std::string> switches_of(const SimulateOptions& options) {
   if (!options.explain) switches["explain"] = "false";
   if (options.alike_devices) switches["alike_devices"] = "true";
   if (options.detect_races) switches["detect_races"] = "true";
+  if (options.quick_plans) switches["quick_plans"] = "true";
   if (options.whole_run) switches["whole_run"] = "true";
   if (options.detailed_launches != SimulateOptions().detailed_launches)
     switches["detailed_launches"] = std::to_string(options.detailed_launches);

@@ -43,6 +43,8 @@ TEST(KeptPlans, ChangeNothingOfAResultAndAreMadeOnce) {
   EXPECT_EQ(plans_in(cache), 1u);
   result_of(cache, {"--set", "pe.clock=2GHz"});
   EXPECT_EQ(plans_in(cache), 2u) << "another machine";
+  EXPECT_EQ(result_of(cache, {"--quick-plans"})["switches"]["quick_plans"], "true");
+  EXPECT_EQ(plans_in(cache), 3u) << "chosen in another way";
 }
 
 }  // namespace

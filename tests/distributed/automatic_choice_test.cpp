@@ -625,7 +625,7 @@ TEST(AutomaticChoice, LevelsGiveWayToARingOfAllPesWithinASizeStepOfTheFormula) {
 
 TEST(AutomaticChoice, IsNearTheBestOnShippedMachines) {
   if (kSanitized) GTEST_SKIP() << "32 sweeps of timing only: minutes under a sanitizer, and no memory that others miss";
-  std::vector<std::int64_t> sizes{256, 16 * 1024, 1 << 17};
+  std::vector<std::int64_t> sizes{256, 8 * 1024, 1 << 16};
   for (const char* wiring : {"ring_1d", "torus_2d", "fully_connected", "switched"}) {
     const Used automatic = use("auto", shipped(4, wiring), 4, sizes);
     std::map<std::int64_t, double> best;

@@ -201,6 +201,7 @@ Outcome correct_program(int ranks) {
 SimulateOptions machine_of(const Chaos& chaos) {
   auto options = testing::devices(chaos.devices + (chaos.outside ? 1 : 0));
   options.seed = chaos.seed;
+  options.quick_plans = true;
   return options;
 }
 

@@ -66,6 +66,7 @@ const std::vector<Case>& cases() {
 RunResult run(const Case& what, SimulateOptions options, cli::ParameterTexts parameters = {}) {
   options.topology = "tiny";
   options.overrides.push_back("system.sips.count=" + std::to_string(what.sips));
+  options.quick_plans = what.bench != "gemm";  // one bench stands for those with products
   parameters.insert(what.parameters.begin(), what.parameters.end());
   return run_built_in(what.bench, parameters, options);
 }
@@ -95,6 +96,7 @@ TEST(Benches, HaveAReportOfOneScreen) {
       SimulateOptions options;
       options.topology = topology;
       options.data = false;
+      options.quick_plans = true;
       auto parameters = what.parameters;
       if (what.bench.starts_with("ccl_")) parameters["ranks"] = "2";
       options.overrides = {"system.sips.count=2"};
@@ -116,6 +118,7 @@ TEST(Benches, HaveAReportOfOneScreenOnSixteenSips) {
     SimulateOptions options;
     options.topology = "tiny";
     options.data = false;
+    options.quick_plans = true;
     options.overrides = {"system.sips.count=16"};
     auto parameters = what.parameters;
     if (const auto more = shared.find(what.bench); more != shared.end()) {
@@ -155,6 +158,7 @@ TEST(Benches, HaveAReportOfOneScreenOnManySips) {
     SimulateOptions options;
     options.topology = topology;
     options.data = false;
+    options.quick_plans = true;
     options.overrides = {"system.sips.count=" + std::to_string(kSanitized ? one.sips / 8 : one.sips)};
     cli::ParameterTexts parameters;
     if (std::string(one.bench) == "ccl_allreduce") parameters = {{"size", "65536"}, {"iterations", "1"}};

@@ -209,7 +209,7 @@ void random_program(std::uint32_t seed, bool reads) {
 }
 
 TEST(Interleaved, ExactEventsThreadsAndMissingDataChangeNoTime) {
-  for (std::uint32_t seed = 0; seed < (kSanitized ? 6 : 60); ++seed) {
+  for (std::uint32_t seed = 0; seed < (kSanitized ? 3 : 60); ++seed) {
     const auto run = [seed](bool exact, int threads, bool data, bool reads) {
       SimulateOptions options =
           tiny({"system.sips.count=2", "sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[3, 1]", "cube.hbm.channels=12"});
@@ -234,12 +234,14 @@ TEST(Interleaved, ExactEventsThreadsAndMissingDataChangeNoTime) {
 }
 
 TEST(Interleaved, FunctionsOnTheShippedMachinesAreThoseOfTheHost) {
+  if (kThreadSanitizer) GTEST_SKIP() << "a larger machine has no more threads";
   for (const char* machine : {"ahbm-1sip", "ahbm-2sip"}) {
     if (kSanitized && std::string(machine) == "ahbm-1sip") continue;
     SimulateOptions options;
     options.topology = machine;
     if (kSanitized) options.overrides = {"sip.cubes.mesh=[2, 2]"};
     options.threads = 2;
+    options.quick_plans = true;
     simulate(options, [] {
       const int device = torch::ahbm::device_count() - 1;
       for (const DPPolicy& policy : {kOverSip, kOverCubes}) {

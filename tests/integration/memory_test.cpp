@@ -28,7 +28,7 @@ using testing::run_random_accesses;
 using testing::tiny;
 
 TEST(MemoryForms, EveryLaneIsThatOfAPlainInterpreterInProgramOrder) {
-  for (std::uint32_t seed = 0; seed < (kSanitized ? 100 : 1200); ++seed) {
+  for (std::uint32_t seed = 0; seed < (kSanitized ? 40 : 1200); ++seed) {
     run_random_accesses(seed, {.cubes = seed % 3 == 0 ? 4 : 1});
     if (HasFailure()) return;
   }

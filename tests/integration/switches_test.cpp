@@ -11,6 +11,7 @@
 
 #include "kernbench/error.h"
 #include "programs.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -73,7 +74,7 @@ TEST(OutOfBoundsReads, RandomBoxesReadTheirLanesInsideAndOtherOutside) {
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < (kSanitized ? 30 : 150); ++round) {
     const std::int64_t row = pick(-7, 8), column = pick(-9, 10), rows = pick(1, 8), columns = pick(1, 9);
     const bool asynchronous = pick(0, 1) == 1;
     std::vector<float> expected;
@@ -94,7 +95,7 @@ TEST(OutOfBoundsReads, RandomStridedBlocksAndBlockPointersToo) {
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < (kSanitized ? 30 : 150); ++round) {
     const std::int64_t start = pick(-40, 45), rows = pick(1, 6), columns = pick(1, 6);
     const std::int64_t down = pick(0, 9), across = pick(0, 9);
     std::vector<float> expected;
@@ -121,7 +122,7 @@ TEST(OutOfBoundsReads, RandomStridedBlocksAndBlockPointersToo) {
 }
 
 TEST(OutOfBoundsReads, RandomPointersToo) {
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < (kSanitized ? 20 : 100); ++round) {
     const std::int64_t base = round - 50, step = round % 7 - 3;
     std::vector<float> expected;
     for (std::int64_t i = 0; i < 16; ++i)

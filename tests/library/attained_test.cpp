@@ -27,10 +27,11 @@ struct Attained {
   std::string bound;
 };
 
-Attained attained(const std::function<void()>& body) {
+Attained attained(const std::function<void()>& body, bool quick_plans = false) {
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
+  options.quick_plans = quick_plans;
   const RunResult result = simulate(options, [&] {
     body();
     torch::ahbm::synchronize();
@@ -81,12 +82,13 @@ double peak_of(DType dtype) {
   return 2 * kPes * 64 * 64 * kGhz * 0.95 * rate;
 }
 
-Attained attained(const Product& product) {
-  return attained([&] {
+Attained attained(const Product& product, bool quick_plans = false) {
+  const auto multiply = [&] {
     const auto where = torch::dtype(product.dtype).device("ahbm");
     const Tensor a = torch::empty(product.a, where), b = torch::empty(product.b, where);
     const Tensor c = product.linear ? torch::linear(a, b) : torch::matmul(a, b);
-  });
+  };
+  return attained(multiply, quick_plans);
 }
 
 std::string text_of(const std::vector<std::int64_t>& sizes) {
@@ -103,10 +105,8 @@ const std::vector<Product> kProducts{
 TEST(Attained, ProductsOfManyRowsReachTheirShareOfThePeak) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   std::string table = "| a | b | type | time | of peak | at least |\n|---|---|---|---|---|---|\n";
-  std::vector<double> times;
-  for (const Product& product : std::span(kProducts).first(measures_all() ? kProducts.size() : 2)) {
+  for (const Product& product : std::span(kProducts).first(measures_all() ? kProducts.size() : 1)) {
     const double us = attained(product).us;
-    times.push_back(us);
     double flops = 2.0 * static_cast<double>(product.b.back());
     for (const std::int64_t extent : product.a) flops *= static_cast<double>(extent);
     const double share = flops / (us * 1e-6) / peak_of(product.dtype);
@@ -116,8 +116,12 @@ TEST(Attained, ProductsOfManyRowsReachTheirShareOfThePeak) {
     expect_row(row);
     table += row;
   }
-  EXPECT_EQ(times[0], times[1]) << "a batch of one takes the time of its matrix";
   if (measures_all()) expect_table("products", table);
+}
+
+TEST(Attained, ABatchOfOneTakesTheTimeOfItsMatrix) {
+  const Product matrix{{512, 512}, {512, 512}, DType::f16, 0}, batch{{1, 512, 512}, {512, 512}, DType::f16, 0};
+  EXPECT_EQ(attained(batch, true).us, attained(matrix, true).us);
 }
 
 // Weights of 8192 x 8192 in f16. An empty launch takes 2.0 us, the HBM 7.6, the array's folds 8.6.

@@ -229,6 +229,31 @@ TEST(GemmPlans, OfTheStoreKnowViewsAndWhatFollowsTheProduct) {
   EXPECT_EQ(store.hits, 1);
 }
 
+TEST(GemmPlans, QuickOnesAreThoseOfReplaysAndAreKeptApart) {
+  CountingStore store;
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.plans = &store;
+  std::string measured, quick, replayed;
+  const auto text = [](bool by_measurements) {
+    const auto where = torch::dtype(torch::kHalf).device("ahbm");
+    const auto a = torch::empty({256, 512}, where), b = torch::empty({512, 256}, where),
+               out = torch::empty({256, 256}, where);
+    auto& devices = current_context("test").simulation.devices();
+    auto& operations = static_cast<SimulatedOperations&>(devices.operations());
+    return tile::library::to_text(*operations.plan_matmul(a, b, {.measured = by_measurements}, out));
+  };
+  simulate(options, [&] { measured = text(true), replayed = text(false); });
+  EXPECT_NE(measured, replayed) << "a product for which measurements matter";
+  options.quick_plans = true;
+  const RunResult result = simulate(options, [&] { quick = text(true); });
+  EXPECT_EQ(quick, replayed);
+  EXPECT_EQ(result.switches.at("quick_plans"), "true");
+  EXPECT_EQ(store.texts.size(), 2u);
+  options.quick_plans = false;
+  simulate(options, [&] { EXPECT_EQ(text(true), measured); });
+}
+
 TEST(GemmPlans, OfTheStoreChangeNoResult) {
   CountingStore store;
   const auto fingerprint = [&](PlanStore* plans) {

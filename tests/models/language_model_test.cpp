@@ -10,7 +10,6 @@
 
 #include "benches/gpt/model.h"
 #include "support.h"
-#include "support/kept_plans.h"
 #include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
@@ -226,7 +225,7 @@ TEST(LanguageModel, TakesTheSameTimeWithoutData) {
     std::vector<RunResult> runs;
     for (const bool data : {true, false}) {
       SimulateOptions options = testing::machine_of(ranks);
-      options.plans = kept_plans();
+      options.quick_plans = true;
       options.data = data;
       runs.push_back(simulate(options, [&] {
         torch::multiprocessing::spawn(

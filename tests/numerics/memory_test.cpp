@@ -12,6 +12,7 @@
 #include "numerics/memory/region.h"
 #include "numerics/memory/storage.h"
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::numerics {
 namespace {
@@ -479,7 +480,7 @@ class RandomProgram {
 };
 
 TEST(Memory, RandomProgramsReadWhatAPlainReplayReads) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kThreadSanitizer ? 40 : 150); ++seed) {
     for (const int threads : {1, 2, 4}) {
       RandomProgram(threads, seed).run();
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", threads " << threads;
@@ -707,7 +708,7 @@ TEST(KeptContents, KnowWhatWasLeftOutAndLeaveUnmappedMemoryAlone) {
 }
 
 TEST(Replicas, BehaveAsIfEachHadItsOwnBytes) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < (kThreadSanitizer ? 8 : 30); ++seed) {
     Random random(seed);
     Executor executor(1 + static_cast<int>(seed % 4), true);
     std::deque<Memory> memories;

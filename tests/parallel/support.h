@@ -11,7 +11,6 @@
 
 #include "kernbench/kernbench.h"
 #include "kernbench/tp.h"
-#include "support/kept_plans.h"
 #include "tests/distributed/ranks.h"
 
 namespace kernbench::tp {
@@ -19,7 +18,7 @@ namespace kernbench::tp {
 /// Runs `body` on so many ranks, in tensor parallel groups of `tensor` of them; 0: without any.
 inline testing::RanksResult run_model(int ranks, int tensor, const std::function<void(int rank)>& body) {
   SimulateOptions options = testing::machine_of(ranks);
-  options.plans = kept_plans();
+  options.quick_plans = true;
   return testing::run_ranks(options, ranks, [&](int rank) {
     torch::distributed::init_process_group("ahbm", rank, ranks);
     if (tensor > 0) initialize_model_parallel(tensor);

@@ -142,7 +142,7 @@ class Simulation {
 
 TEST(DeterminismTest, TheOrderOfSpawningChangesNothing) {
   std::mt19937 random(2024);
-  for (int round = 0; round < (kSanitized ? 150 : 1'000); ++round) {
+  for (int round = 0; round < (kSanitized ? 50 : 1'000); ++round) {
     const Program program = random_program(random);
     std::vector<std::size_t> order(program.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -176,7 +176,7 @@ void describe_inputs(V& visit, R& result) {
              "how it was simulated: `data` (`false`: `--no-data`), `exact_events`, `out_of_bounds_reads`, "
              "`skip_floating_point_ops`, `uninitialized_memory`, each with its value as on the command line, `true` "
              "or `false`; `alike_devices`, `true`, only with `--alike-devices`; `detect_races`, `true`, only with "
-             "`--detect-races`; `explain`, `false`, only with "
+             "`--detect-races`; `quick_plans`, `true`, only with `--quick-plans`; `explain`, `false`, only with "
              "`--no-explain`; `whole_run`, `true`, only with `--whole-run`; `detailed_launches`, if it is not 1000; "
              "`KB_ALGO`, where the environment has it",
              {.missing_with = "switches", .input = {"switch"}}},

@@ -139,8 +139,9 @@ std::shared_ptr<const library::GemmPlan> planned(GemmPlans& plans, const Product
   const auto parts_out = parts_of(kernel_view(batched(trial.out), false));
   const auto& topology = simulation.topology();
   const auto* const stop = simulation.options().stop_requested;
+  const bool measured = options.measured && !simulation.options().quick_plans;
   return plans.plan(problem_of(product, options), pes, {parts_a, parts_b, parts_out}, topology,
-                    options.measured ? trial_timer(trial, topology, stop) : library::PlanTimer(),
+                    measured ? trial_timer(trial, topology, stop) : library::PlanTimer(),
                     [&trial] { return identity_of(trial); });
 }
 
