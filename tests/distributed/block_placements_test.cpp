@@ -131,9 +131,9 @@ BlockOutcome run(const std::array<Layouts, 2>& in, const std::array<Layouts, 2>&
   return outcome;
 }
 
-TEST(BlockPlacements, AThousandRandomPairsGiveRightValuesOrAnError) {
+TEST(BlockPlacements, RandomPairsGiveRightValuesOrAnError) {
   constexpr std::uint64_t kSeed = 20260711;
-  constexpr int kPairs = kSanitized ? 40 : 1000;
+  constexpr int kPairs = kSanitized ? 20 : 300;
   RandomLayouts random(kSeed);
   int right = 0, refused = 0;
   for (int pair = 0; pair < kPairs; ++pair) {

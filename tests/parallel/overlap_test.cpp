@@ -188,7 +188,7 @@ Times timed(bool overlap) {
     torch::distributed::init_process_group("ahbm", rank, 4);
     initialize_model_parallel(4);
     const auto half = torch::dtype(torch::kHalf).device("ahbm");
-    const Tensor x = torch::empty({1024, 2048}, half), weight = torch::empty({4096, 2048}, half);
+    const Tensor x = torch::empty({512, 2048}, half), weight = torch::empty({4096, 2048}, half);
     torch::distributed::barrier();
     torch::ahbm::Event start, end;
     start.record();
