@@ -135,6 +135,19 @@ function(add_test_in_parts name label)
   endforeach()
 endfunction()
 
+# What takes time when tests run lies in the libraries; to optimise the tests as well would take as long again.
+function(compile_as_test target)
+  if(NOT KERNBENCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  # The layers have these checks, and whatever they inline; they are a third of the time to compile a test.
+  if(KERNBENCH_SANITIZE MATCHES undefined)
+    target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+  endif()
+endfunction()
+
 # kernbench_test(sim SOURCES … DEPENDS … [LABEL …]): one GoogleTest program (sim_test), its cases known to ctest.
 # The label is the name, or LABEL: "slow" runs in `make test-full` only, "tsan" runs under ThreadSanitizer too.
 # (One only: gtest_discover_tests takes the words of a list of labels for properties.)
@@ -145,16 +158,12 @@ function(kernbench_test name)
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} test_support GTest::gmock GTest::gtest_main)
-  # What takes time when tests run lies in the libraries; to optimise the tests as well would take as long again.
+  compile_as_test(${name}_test)
   if(KERNBENCH_SANITIZE)
-    target_compile_options(${name}_test PRIVATE -O0)
     link_layers_first(${name}_test)
-    # The layers have these checks, and whatever they inline; they are a third of the time to compile a test.
-    if(KERNBENCH_SANITIZE MATCHES undefined)
-      target_compile_options(${name}_test PRIVATE -fno-sanitize=undefined)
-    endif()
-  else()
-    target_compile_options(${name}_test PRIVATE -O1)
+  endif()
+  if(TARGET test_prelude)
+    target_precompile_headers(${name}_test REUSE_FROM test_prelude)
   endif()
   compile_in_batches(${name}_test)
   if(KERNBENCH_SANITIZE MATCHES address)

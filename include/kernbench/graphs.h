@@ -44,7 +44,7 @@ class Graph {
   /// Ends it. CaptureError if something was refused meanwhile, or a stream that took part was not joined.
   void capture_end(Where where = Where::current());
   /// All launches of the graph, as one command of the current stream of the graph's device; asynchronous as a launch.
-  /// ValueError without a captured graph.
+  /// It begins when the replay before it is over, whatever stream that is on. ValueError without a captured graph.
   void replay(Where where = Where::current());
   /// Gives the memory back when the replays so far are over; the graph can be captured anew.
   void reset(Where where = Where::current());

@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/extension_files.h"
 #include "cli/messages.h"
+#include "cli/msccl_file.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
 #include "distributed/algorithms/own_algorithm.h"
@@ -26,9 +27,9 @@ namespace kernbench::cli {
 namespace {
 
 /// Makes the schedule of an MSCCL file one of the algorithms that are measured.
-void add_schedule(const std::string& file, const ccl::Test& test, CollectiveRegistry& algorithms,
-                  ccl::Request& request) {
-  collectives::Algorithm schedule = collectives::load_msccl(file);
+void measure_schedule(const std::string& file, const ccl::Test& test, CollectiveRegistry& algorithms,
+                      ccl::Request& request) {
+  const AddedSchedule schedule = add_schedule(file, algorithms);
   const ccl::Test& its_own = ccl::find_test(distributed::name(distributed::operation_of(schedule.operation)));
   if (its_own.name != test.name) {
     throw ConfigurationError(
@@ -36,11 +37,6 @@ void add_schedule(const std::string& file, const ccl::Test& test, CollectiveRegi
         file);
   }
   request.algorithms.push_back(schedule.name);
-  try {
-    algorithms.add(std::move(schedule));
-  } catch (const ValueError& error) {
-    throw ConfigurationError(error.what(), file);
-  }
 }
 
 /// An algorithm of another operation is no way to do the test's calls, which would be done by something else.
@@ -87,7 +83,7 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   options.algorithms = std::move(loaded.algorithms);
   options.models = std::move(loaded.models);
   ccl::Request request = command.request;
-  for (const std::string& file : command.msccl) add_schedule(file, test, options.algorithms, request);
+  for (const std::string& file : command.msccl) measure_schedule(file, test, options.algorithms, request);
   check_operations(request.algorithms, test, options.algorithms);
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
     const RunResult result = try_simulate(how, program);

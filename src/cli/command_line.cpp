@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/quantity.h"
@@ -111,7 +112,7 @@ struct ListTexts {
 };
 
 struct DescribeTexts {
-  Texts topology, overrides, format, colour, algorithm, operation, ranks, bytes, load;
+  Texts topology, overrides, format, colour, algorithm, operation, ranks, bytes, load, msccl;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("describe", "Show a topology, or what a collective algorithm does on it");
@@ -124,6 +125,7 @@ struct DescribeTexts {
     add_text(*command, "--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
     add_text(*command, "--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");
     add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--msccl", msccl, "FILE", "In place of --algorithm: the schedule of an MSCCL file (XML)");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);
     return command;
@@ -132,7 +134,7 @@ struct DescribeTexts {
     DescribeCommand out;
     out.format = format_of(single("--format", format, "table"));
     out.topology = single("TOPOLOGY", topology, "");
-    if (!algorithm.empty()) {
+    if (!algorithm.empty() || !msccl.empty()) {
       algorithm_into(out);
     } else {
       check_no_algorithm(out.format);
@@ -150,6 +152,9 @@ struct DescribeTexts {
   void algorithm_into(DescribeCommand& out) const {
     if (out.format != DescribeFormat::table && out.format != DescribeFormat::json)
       throw ConfigurationError("--format of --algorithm: expected table or json");
+    if (!algorithm.empty() && !msccl.empty())
+      throw ConfigurationError("--algorithm and --msccl each name an algorithm: give one of them");
+    out.msccl = single("--msccl", msccl, "");
     distributed::DescriptionRequest& request = out.algorithm.emplace();
     request.name = single("--algorithm", algorithm, "");
     request.operation = single("--operation", operation, "");
@@ -163,7 +168,7 @@ struct DescribeTexts {
                          : !bytes.empty()   ? "--bytes"
                          : !load.empty()    ? "--load"
                                             : nullptr;
-    if (unused != nullptr) throw ConfigurationError(std::string(unused) + " is for --algorithm NAME");
+    if (unused != nullptr) throw ConfigurationError(std::string(unused) + " is for --algorithm NAME or --msccl FILE");
     if (shown == DescribeFormat::json)
       throw ConfigurationError("--format json is for --algorithm NAME; of topologies: table, keys, yaml, json-schema");
   }
@@ -365,8 +370,22 @@ struct DiffTexts {
 
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, average, devices, threads, iterations, warm_ups,
-      calls, check, reduction, type, root, blocking, local_register, algorithms, load, msccl, tune, json, csv;
+      calls, check, reduction, type, root, algorithms, load, msccl, tune, json, csv;
   bool compare = false, bound = false, alike_devices = false;
+  /// Options of nccl-tests that say how its process works.
+  struct Ignored {
+    const char *names, *why;
+    Texts values = {};
+  };
+  std::array<Ignored, 7> ignored{{
+      {"-z,--blocking", "calls return at once, in simulated time"},
+      {"-R,--local_register", "there is no registration of buffers"},
+      {"-p,--parallel_init", "setting up takes the time that the table says"},
+      {"-C,--report_cputime", "the host's time is none of the simulated"},
+      {"-T,--timeout", "a call that never ends is a deadlock, and is told"},
+      {"-G,--cudagraph", "each call is launched"},
+      {"-N,--run_cycles", "each run is the same"},
+  }};
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("ccl", "Measure and check a collective, as nccl-tests do");
@@ -388,8 +407,8 @@ struct CclTexts {
     add_text(*command, "-d,--datatype", type, "TYPE", "float (default), half, bfloat16, int8, …, or all");
     add_text(*command, "-r,--root", root, "RANK", "Root, or all (default: 0)");
     add_text(*command, "-t,--nthreads", threads, "N", "Of nccl-tests: ranks are -t times -g");
-    add_text(*command, "-z,--blocking", blocking, "N", "Of nccl-tests: changes nothing here")->group("");
-    add_text(*command, "-R,--local_register", local_register, "N", "Of nccl-tests: changes nothing here")->group("");
+    for (auto& [names, why, values] : ignored)
+      add_text(*command, names, values, "N", "Of nccl-tests: changes nothing here")->group("");
     add_text(*command, "--algo", algorithms, "NAME", "Algorithm, or entry of the collectives file; repeatable");
     add_text(*command, "--load", load, "FILE", "C++ file with algorithms and component models of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
@@ -439,8 +458,8 @@ struct CclTexts {
     if (compare && algorithms.size() + msccl.size() < 2)
       throw ConfigurationError("--compare needs two or more --algo NAME or --msccl FILE");
     if (!threads.empty() && ranks == 0) out.notes.emplace_back("-t without -g: as many ranks as there are SIPs");
-    if (!blocking.empty()) out.notes.emplace_back("-z changes nothing: calls return at once, in simulated time");
-    if (!local_register.empty()) out.notes.emplace_back("-R changes nothing: there is no registration of buffers");
+    for (const auto& [names, why, values] : ignored)
+      if (!values.empty()) out.notes.push_back(std::string(names, 2) + " changes nothing: " + why);
     return out;
   }
 

@@ -45,6 +45,7 @@ struct DescribeCommand {
   std::string topology;
   std::optional<distributed::DescriptionRequest> algorithm;  // in place of the topology, on which it runs
   std::vector<std::string> load;                             // C++ files with collective algorithms
+  std::string msccl;                                         // file whose schedule is the algorithm
   std::vector<std::string> overrides;
   DescribeFormat format = DescribeFormat::table;
   ColourMode colour = ColourMode::automatic;

@@ -77,7 +77,17 @@ std::string_view meaning_of(int signal) {
 
 [[noreturn]] void on_terminate() {
   say(begin_message());
-  say("std::terminate was called: an exception left a function that is noexcept, a destructor or a thread");
+  say("std::terminate was called: an exception left a function that is noexcept, a destructor, a thread or what makes "
+      "a global variable");
+  if (const std::exception_ptr exception = std::current_exception()) {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const std::exception& error) {
+      say(": ");
+      say(error.what());
+    } catch (...) {
+    }
+  }
   leave();
 }
 

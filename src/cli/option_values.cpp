@@ -136,7 +136,13 @@ Bytes ccl_size_of(const std::string& option, const std::string& text) {
   const bool letter =
       !text.empty() && kUnits.find(text.back()) != std::string_view::npos && text.find('B') == text.npos;
   const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (!letter && !bare) return parse_bytes(text);
+  if (!letter && !bare) {
+    try {
+      return parse_bytes(text);
+    } catch (const ConfigurationError& error) {
+      throw ConfigurationError(option + ": " + error.what());
+    }
+  }
   const std::string number = letter ? text.substr(0, text.size() - 1) : text;
   const auto value =
       whole_number<std::int64_t>(option, number, std::int64_t{1} << 40, "a size such as 8, 32K, 128M or 1G, up to 1T");

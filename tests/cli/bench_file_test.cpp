@@ -379,6 +379,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
       "kernbench::torch::device(\"ahbm\")));\n"
       "  kernbench::torch::ahbm::synchronize();\n}\n"
       "KERNBENCH_BENCH(terminates, \"\") { [&]() noexcept { throw 1; }(); }\n"
+      "KERNBENCH_BENCH(says_why, \"\") { [&]() noexcept { throw std::runtime_error(\"of no use\"); }(); }\n"
       "int deep(volatile int n) { volatile char room[4096]; room[n % 4096] = 1; return deep(n + 1) + room[0]; }\n"
       "KERNBENCH_BENCH(overflows, \"\") { deep(0); }\n"
       "KERNBENCH_BENCH(endless, \"\") { for (volatile int i = 0;; i = i + 1) {} }\n");
@@ -399,6 +400,7 @@ TEST_F(BenchFileTest, HoweverAProgramFailsTheMessageSaysSo) {
   EXPECT_EQ(std::filesystem::file_size(json), 0u) << "a run that dies leaves no result, its own nor another's";
 #endif
   expect("terminates", "std::terminate");
+  expect("says_why", "global variable: of no use");
   expect("exits", "ProgramExit: the program called exit(7) on fiber \"main\"");
   expect("exits_quickly", "ProgramExit: the program called quick_exit() on fiber \"main\"");
   expect("exits_in_a_kernel", "ProgramExit: the program called exit(0) on fiber \"sip0.cube0.pe0");

@@ -23,6 +23,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 struct Outcome {
   int code = 0;
@@ -422,8 +423,18 @@ TEST(CclTest, OfAllTypesAndReductionsThoseAreLeftOutThatDoNotGoTogether) {
 TEST(CclTest, WrongAlgorithmsAndSizesAreErrorsOfUsage) {
   const Outcome unknown = run_on_four({"all_reduce", "-b", "8", "-e", "8", "--algo", "foo"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("no algorithm is named \"foo\""));
+  EXPECT_THAT(unknown.err, StartsWith("kernbench: error: no algorithm is named \"foo\" (known: "));
+  EXPECT_EQ(std::ranges::count(unknown.err, '\n'), 1) << "no matter of the ranks: " << unknown.err;
   EXPECT_THAT(run_on_four({"all_reduce", "-b", "64", "-e", "8"}).err, HasSubstr("-e 8 is below -b 64"));
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "-8"}).err, HasSubstr("-b: expected an amount of data"));
+}
+
+TEST(CclTest, OptionsOfNcclTestsThatMeanNothingHereAreTakenAndSaySo) {
+  const Outcome outcome = run_on_four({"all_reduce", "-b", "8", "-e", "8", "-n", "1", "-z", "0", "-R", "1", "-p", "1",
+                                       "-C", "1", "-T", "60", "-G", "2", "-N", "3"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* option : {"-z", "-R", "-p", "-C", "-T", "-G", "-N"})
+    EXPECT_THAT(outcome.err, HasSubstr(std::string("note: ") + option + " changes nothing: "));
 }
 
 TEST(CclTest, SchedulesAreMeasuredBesideAlgorithms) {

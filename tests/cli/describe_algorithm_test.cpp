@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/program.h"
+#include "support/source_tree.h"
 
 namespace kernbench::cli {
 namespace {
@@ -62,6 +63,16 @@ TEST(DescribeAlgorithm, TheJsonHasTheSame) {
   EXPECT_GT(json["estimate_ns"], 0);
 }
 
+TEST(DescribeAlgorithm, OfAnMscclFileIsItsSchedule) {
+  const std::string file = source_tree::path("collectives/msccl/ring_allreduce_4.xml");
+  const Shown shown = describe_on_four({"--msccl", file, "--bytes", "1M"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("ring_allreduce_4, all_reduce\n"), HasSubstr("sip3.io.to_sip0")));
+  const Shown missing = describe_on_four({"--msccl", "no.xml"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("no.xml"));
+}
+
 TEST(DescribeAlgorithm, UsageErrorsNameTheOptionAndTheFix) {
   const auto error = [](std::vector<std::string> more) {
     const Shown shown = describe_on_four(std::move(more));
@@ -72,7 +83,8 @@ TEST(DescribeAlgorithm, UsageErrorsNameTheOptionAndTheFix) {
   EXPECT_THAT(error({"--algorithm", "ring", "--format", "yaml"}), HasSubstr("expected table or json"));
   EXPECT_THAT(error({"--format", "json"}), HasSubstr("--format json is for --algorithm NAME"));
   EXPECT_THAT(error({"--ranks", "4"}), HasSubstr("--ranks is for --algorithm NAME"));
-  EXPECT_THAT(error({"--load", "x.cpp"}), HasSubstr("--load is for --algorithm NAME"));
+  EXPECT_THAT(error({"--load", "x.cpp"}), HasSubstr("--load is for --algorithm NAME or --msccl FILE"));
+  EXPECT_THAT(error({"--algorithm", "ring", "--msccl", "x.xml"}), HasSubstr("give one of them"));
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host_copy_law.h"
@@ -179,6 +181,82 @@ TEST(Graphs, AReplayGoesToTheCurrentStreamAndRunsBesideAnother) {
   const auto launches = launches_of(result);
   EXPECT_LT(launches.at("b#0").start, launches.at("a#0").end);
   EXPECT_EQ(launches.at("b#0").end - launches.at("a#1").start, ps(kHostMessage));
+}
+
+TEST(Graphs, ReplaysOfOneGraphFollowEachOtherOnAnyStreams) {
+  simulate(tiny(), [] {
+    auto x = torch::zeros({256}, one_pe());
+    Graph g;
+    {
+      const auto scope = torch::ahbm::graph(g);
+      for (int i = 0; i < 10; ++i) torch::launch("one", add_one, x, x);
+    }
+    const Stream first, second;
+    for (int i = 0; i < 2; ++i) {
+      for (const Stream& stream : {first, second}) {
+        const StreamGuard guard(stream);
+        g.replay();
+      }
+    }
+    torch::ahbm::synchronize();
+    EXPECT_EQ(x[7].item<float>(), 40);
+  });
+}
+
+TEST(Graphs, ThatWereMovedFromAreAsNewOnes) {
+  simulate(tiny(), [] {
+    auto x = torch::zeros({256}, one_pe());
+    Graph g;
+    {
+      const auto scope = torch::ahbm::graph(g);
+      torch::launch("one", add_one, x, x);
+    }
+    Graph moved = std::move(g);
+    moved.replay();
+    EXPECT_THROW(g.replay(), ValueError);  // NOLINT(bugprone-use-after-move)
+    g.reset();
+    {
+      const auto scope = torch::ahbm::graph(g);
+      torch::launch("one", add_one, x, x);
+    }
+    g.replay();
+    torch::ahbm::synchronize();
+    EXPECT_EQ(x[7].item<float>(), 2);
+  });
+}
+
+TEST(Graphs, AScopeWithinAScopeAndTheDefaultStreamAreRefused) {
+  const auto text = [](const std::function<void()>& body) {
+    return error_of([&] {
+      Graph g;
+      const auto scope = torch::ahbm::graph(g);
+      body();
+    });
+  };
+  EXPECT_THAT(text([] {
+                Graph inner;
+                const auto scope = torch::ahbm::graph(inner);
+              }),
+              AllOf(HasSubstr("graph: "), HasSubstr("a worker captures one graph at a time")));
+  EXPECT_THAT(text([] { torch::ahbm::default_stream().wait_stream(torch::ahbm::current_stream()); }),
+              HasSubstr("the default stream cannot be captured"));
+}
+
+TEST(Graphs, AScopeWhoseEndIsRefusedCapturesNoLonger) {
+  simulate(tiny(), [] {
+    auto x = torch::zeros({256}, one_pe());
+    Graph g;
+    try {
+      const auto scope = torch::ahbm::graph(g);
+      torch::ahbm::set_stream(Stream());
+      torch::launch("one", add_one, x, x);
+    } catch (const ProgramError& error) {
+      EXPECT_EQ(error.type(), "CaptureError");
+    }
+    EXPECT_FALSE(torch::ahbm::is_current_stream_capturing());
+    torch::ahbm::synchronize();
+    EXPECT_EQ(x[7].item<float>(), 1);
+  });
 }
 
 // ---- time --------------------------------------------------------------------------------------------------------

@@ -257,6 +257,27 @@ TEST(Streams, WhatStandsBehindAFailedLaunchInItsStreamIsDropped) {
   EXPECT_EQ(launches.count("behind#0") + launches.count("behind#1"), 0u);
 }
 
+TEST(Streams, AnEventThatWasDroppedHasNoTime) {
+  simulate(tiny(), [] {
+    auto x = torch::zeros({256}, one_pe());
+    torch::ahbm::Event before, behind;
+    before.record();
+    torch::launch("fails", [](tl::In) { throw ValueError("this kernel fails"); }, x);
+    behind.record();
+    EXPECT_THROW(torch::ahbm::synchronize(), ValueError);
+    EXPECT_TRUE(behind.query());
+    try {
+      before.elapsed_time(behind);
+      ADD_FAILURE() << "a time of what was never reached";
+    } catch (const ValueError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("was dropped with it; record it again"));
+    }
+    behind.record();
+    torch::ahbm::synchronize();
+    EXPECT_GT(before.elapsed_time(behind), 0);
+  });
+}
+
 // ---- order across streams ----------------------------------------------------------------------------------------
 
 TEST(Streams, AStreamThatWaitsForAnEventGoesOnAtItsTime) {

@@ -94,6 +94,7 @@ struct Job {
   Average average = Average::mean;
   std::string algorithm;
   Findings findings;
+  std::optional<ConfigurationError> refused = {};  // by all ranks alike
 };
 
 torch::Tensor host_values(DType dtype, std::int64_t elements, const std::function<double(std::int64_t)>& value) {
@@ -178,9 +179,21 @@ void check(Job& job, std::size_t index, int rank) {
       (call.output.cpu() != expected).sum().item<std::int64_t>();
 }
 
+/// Whether there is a group. What is wrong with the algorithm, or with what names it (collectives file, tuning, KB_ALGO),
+/// is so for all ranks, and no matter of the program's ranks.
+bool join_group(int rank, Job& job) {
+  try {
+    dist::init_process_group("ahbm", rank, job.ranks, {.algorithm = job.algorithm});
+  } catch (const ConfigurationError& error) {
+    job.refused.emplace(error.what());
+    return false;
+  }
+  return true;
+}
+
 void worker(int rank, const std::shared_ptr<Job>& job) {
   if (rank < torch::ahbm::device_count()) torch::ahbm::set_device(rank);
-  dist::init_process_group("ahbm", rank, job->ranks, {.algorithm = job->algorithm});
+  if (!join_group(rank, *job)) return;
   for (std::size_t index = 0; index < job->points.size(); ++index) {
     if (data_enabled()) {
       check(*job, index, rank);
@@ -240,6 +253,7 @@ void run(const std::shared_ptr<Job>& job, SimulateOptions options, bool data, co
   options.alike_devices = options.alike_devices && !data;  // the values are those of all devices
   options.explain = false;                                 // nothing of it is shown
   simulate(options, [&] { torch::multiprocessing::spawn(worker, std::tuple{job}, {.nprocs = job->ranks}); });
+  if (job->refused) throw *job->refused;
 }
 
 /// The least time of each point.

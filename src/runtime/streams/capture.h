@@ -80,8 +80,14 @@ void refuse_while_capturing(HostContext& context, const std::string& call, const
 /// Likewise, if the capture holds `stream`.
 void refuse_on_captured(HostContext& context, const Stream& stream, const std::string& call, const char* instead);
 
+/// Where a graph was replayed last, and what ends then. Of none: null.
+struct Replay {
+  const Stream* stream = nullptr;
+  CompletionRef completion = {};
+};
+
 /// Costs the host the launch overhead once, and enqueues all launches of the graph as one command on the calling
-/// fiber's current stream of the graph's device.
-void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph);
+/// fiber's current stream of the graph's device. It begins when `before` is over: both use the graph's memory.
+Replay enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph, const Replay& before);
 
 }  // namespace kernbench::runtime

@@ -17,17 +17,19 @@ using runtime::HostContext;
 struct Graph::State {
   std::shared_ptr<runtime::Capture> capture;  // under way
   runtime::CapturedGraphRef graph;
+  runtime::Replay last;
 };
 
 Graph::Graph() : state_(std::make_unique<State>()) {}
 Graph::~Graph() {
-  if (state_) abandon();
+  abandon();
 }
-Graph::Graph(Graph&&) noexcept = default;
+// What is moved from is a graph without a capture, as a new one.
+Graph::Graph(Graph&& other) noexcept : state_(std::exchange(other.state_, std::make_unique<State>())) {}
 Graph& Graph::operator=(Graph&& other) noexcept {
   if (this == &other) return *this;
-  if (state_) abandon();
-  state_ = std::move(other.state_);
+  abandon();
+  state_ = std::exchange(other.state_, std::make_unique<State>());
   return *this;
 }
 
@@ -99,13 +101,14 @@ void Graph::replay(Where where) {
   }
   runtime::refuse_while_capturing(context, "Graph::replay",
                                   "a graph within a graph is not supported; replay it before");
-  runtime::enqueue_replay(context.simulation, state_->graph);
+  state_->last = runtime::enqueue_replay(context.simulation, state_->graph, state_->last);
 }
 
 void Graph::reset(Where where) {
   const tensor::HostCall here("Graph::reset", where);
   abandon();
   state_->graph.reset();
+  state_->last = {};
 }
 
 namespace {
@@ -130,6 +133,7 @@ GraphScope::GraphScope(Graph& graph, const std::optional<Stream>& stream, Where 
       stream_(stream ? *stream : capture_stream(where), where),
       where_(where),
       exceptions_(std::uncaught_exceptions()) {
+  runtime::refuse_while_capturing(current_context("graph"), "graph", "a worker captures one graph at a time");
   synchronize(-1, where);
   graph_.capture_begin(where);
 }
@@ -137,8 +141,13 @@ GraphScope::GraphScope(Graph& graph, const std::optional<Stream>& stream, Where 
 GraphScope::~GraphScope() noexcept(false) {
   if (std::uncaught_exceptions() > exceptions_) {
     graph_.abandon();
-  } else {
+    return;
+  }
+  try {
     graph_.capture_end(where_);
+  } catch (...) {
+    graph_.abandon();
+    throw;
   }
 }
 

@@ -355,8 +355,8 @@ CompletionRef enqueue_launch(Simulation& simulation, LaunchPlan plan) {
   return completion;
 }
 
-void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
-  if (graph->launches.empty()) return;
+Replay enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph, const Replay& before) {
+  if (graph->launches.empty()) return {};
   HostContext& context = current_context("Graph::replay");
   note_work(context);
   context.launches += static_cast<std::int64_t>(graph->launches.size());
@@ -367,6 +367,8 @@ void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
   }
   LaunchCommandOf given = launch_command(context, graph->device, "replay of " + graph->name, names.size(), false);
   given.command.may_go_ahead = [] { return true; };
+  // A stream keeps its order by itself.
+  if (before.completion && before.stream != &given.stream) given.stream.enqueue_wait(before.completion);
   auto begin = [sending = std::move(given.sending), graph, names = std::move(names)](Stream::Done done) {
     return begin_replay(sending, graph, names, std::move(done));
   };
@@ -375,6 +377,7 @@ void enqueue_replay(Simulation& simulation, const CapturedGraphRef& graph) {
   for (const GraphLaunch& launch : graph->launches) {
     for (const auto& storage : launch.plan.written) storage->add_producer(completion);
   }
+  return {&given.stream, completion};
 }
 
 void check_queues(const LaunchPlan& plan, const topology::Topology& topology) {

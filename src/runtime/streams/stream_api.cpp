@@ -1,6 +1,7 @@
 // Devices, streams and events of kernbench/streams.h.
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "kernbench/error.h"
@@ -75,7 +76,7 @@ void synchronize(int device, Where where) {
 
 struct Event::State {
   runtime::CompletionRef reached;
-  Time at;
+  std::optional<Time> at;  // none, though it has been reached: it was dropped behind a failed launch
   // Of an event that was recorded on a captured stream, which is a place in the graph and has no time.
   bool captured = false;
   std::weak_ptr<runtime::Capture> capture;
@@ -104,6 +105,10 @@ void fork(HostContext& context, const Stream& stream, const runtime::Stream& tar
     runtime::refuse_while_capturing(context, "Event::block",
                                     "a graph has streams of one device; let the other device wait after the replay");
   }
+  if (&target == &context.simulation.stream(capture->device(), default_stream_index(context, capture->device()))) {
+    runtime::refuse_while_capturing(context, "Event::block",
+                                    "the default stream cannot be captured; fork to another stream");
+  }
   context.capture->join(target, after);
 }
 
@@ -113,6 +118,7 @@ Event::Event() : state_(std::make_shared<State>()) {}
 
 void Event::record(Where where) {
   const tensor::HostCall here("Event::record", where);
+  current_context("Event::record");
   record(current_stream(), where);
 }
 
@@ -174,7 +180,12 @@ double Event::elapsed_time(const Event& end, Where where) const {
   if (!state_->reached->is_set() || !end.state_->reached->is_set()) {
     throw ValueError("Both events must be completed before calculating elapsed time; synchronize the later one first.");
   }
-  return static_cast<double>((end.state_->at - state_->at).count()) * 1e-9;
+  if (!state_->at || !end.state_->at) {
+    throw ValueError(
+        "Event::elapsed_time: an event has no time: it stood behind a launch that failed, and was dropped with it; "
+        "record it again");
+  }
+  return static_cast<double>((*end.state_->at - *state_->at).count()) * 1e-9;
 }
 
 // ---- streams -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+#include "support/prelude.h"  // compiled once, for all tests
