@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
@@ -22,6 +23,7 @@
 #include "kernbench/error.h"
 #include "kernbench/simulate.h"
 #include "topology/files.h"
+#include "topology/load.h"
 
 namespace kernbench::cli {
 namespace {
@@ -73,6 +75,13 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   if (!command.json.empty() && command.json != "-") json.emplace("--json", command.json);
   if (!command.csv.empty() && command.csv != "-") csv.emplace("--csv", command.csv);
   if (json && csv && json->same_file_as(*csv)) throw ConfigurationError("--json and --csv name the same file");
+
+  std::vector<InputFile> inputs;
+  if (topology::is_path(command.options.topology)) inputs.push_back({"--topology", command.options.topology});
+  for (const std::string& file : command.load) inputs.push_back({"--load", file});
+  for (const std::string& file : command.msccl) inputs.push_back({"--msccl", file});
+  for (const auto* const file : {&json, &csv})
+    if (*file) require_no_input(**file, inputs);
 
   const ccl::Test& test = ccl::find_test(command.request.operation);
   SimulateOptions options = command.options;

@@ -1,6 +1,7 @@
 #include "cli/output_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +77,17 @@ int write_and_rename(const std::string& path, std::string_view text) {
   return error;
 }
 
+/// Where a file will be that is not there yet, also behind links.
+fs::path whole(const std::string& path) {
+  std::error_code ignored;
+  fs::path at = fs::absolute(path, ignored);
+  for (int links = 0; links < 40 && fs::is_symlink(at, ignored); ++links) {
+    const fs::path target = fs::read_symlink(at, ignored);
+    at = target.is_absolute() ? target : at.parent_path() / target;
+  }
+  return fs::weakly_canonical(at, ignored);
+}
+
 bool is_device_or_pipe(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -107,11 +119,18 @@ bool OutputFile::same_file_as(const OutputFile& other) const {
   if (::stat(path_.c_str(), &mine) == 0 && ::stat(other.path_.c_str(), &theirs) == 0) {
     return S_ISREG(mine.st_mode) && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
   }
-  std::error_code ignored;
-  const auto whole = [&](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
   return whole(path_) == whole(other.path_);
+}
+
+void require_no_input(const OutputFile& output, std::span<const InputFile> inputs) {
+  struct stat mine{};
+  if (::stat(output.path().c_str(), &mine) != 0 || !S_ISREG(mine.st_mode)) return;
+  for (const InputFile& input : inputs) {
+    struct stat read{};
+    if (::stat(input.path.c_str(), &read) != 0 || mine.st_dev != read.st_dev || mine.st_ino != read.st_ino) continue;
+    throw ConfigurationError(fmt::format("{} would overwrite \"{}\", which {} names: give another file",
+                                         output.option(), output.path(), input.option));
+  }
 }
 
 int write_all(int descriptor, std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,14 @@ class OutputFile {
  private:
   std::string option_, path_;
 };
+
+/// A file that a command reads, with the option that names it.
+struct InputFile {
+  std::string option, path;
+};
+
+/// Throws ConfigurationError if the output is one of the inputs, which it would overwrite.
+void require_no_input(const OutputFile& output, std::span<const InputFile> inputs);
 
 /// Writes all of `text` to a file descriptor. Returns 0 or the errno of the failure.
 int write_all(int descriptor, std::string_view text);

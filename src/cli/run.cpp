@@ -25,6 +25,7 @@
 #include "report/outcome.h"
 #include "report/sections/table.h"
 #include "report/wait_graph_dot.h"
+#include "topology/load.h"
 
 namespace kernbench::cli {
 namespace {
@@ -49,6 +50,8 @@ class Outputs {
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = a + 1; b < all.size(); ++b) require_apart(*all[a], *all[b]);
     }
+    for (const auto* const file : all)
+      if (*file) require_no_input(**file, inputs_of(command));
     for (const auto* const file : {&json_, &wait_graph_})
       if (*file) (*file)->empty();
   }
@@ -59,6 +62,14 @@ class Outputs {
   }
 
  private:
+  static std::vector<InputFile> inputs_of(const RunCommand& command) {
+    std::vector<InputFile> inputs;
+    if (is_bench_file(command.bench)) inputs.push_back({"the command", command.bench});
+    if (topology::is_path(command.options.topology)) inputs.push_back({"--topology", command.options.topology});
+    for (const std::string& file : command.load) inputs.push_back({"--load", file});
+    return inputs;
+  }
+
   static void require_apart(const std::optional<OutputFile>& a, const std::optional<OutputFile>& b) {
     if (!a || !b || !a->same_file_as(*b)) return;
     throw ConfigurationError(fmt::format("{} and {} name the same file, \"{}\"", a->option(), b->option(), b->path()));

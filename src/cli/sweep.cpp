@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/bench_file/child_process.h"
 #include "cli/bench_file/compile_cache.h"
@@ -174,6 +175,13 @@ std::string title_of(const std::vector<sweep::Run>& runs) {
 ExitCode sweep_bench(const SweepCommand& command, const Environment& environment) {
   std::optional<OutputFile> csv;
   if (!command.csv.empty() && command.csv != "-") csv.emplace("--csv", command.csv);
+  if (csv) {
+    std::vector<InputFile> inputs;
+    for (const std::string& argument : command.run) inputs.push_back({"the command", argument});
+    for (const sweep::Axis& axis : command.axes)
+      for (const std::string& value : axis.values) inputs.push_back({"--over", value});
+    require_no_input(*csv, inputs);
+  }
   Sweep sweep(command, environment);
   const std::vector<sweep::Run> runs = sweep.run();
   const bool complete = runs.size() == sweep.size();

@@ -29,10 +29,6 @@ std::vector<std::string> directories(const SearchPath& search_path) {
   return all;
 }
 
-bool is_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(kExtension);
-}
-
 std::string find_file(const std::string& name, const SearchPath& search_path) {
   if (is_path(name)) return name;
   for (const std::string& directory : directories(search_path)) {
@@ -69,6 +65,10 @@ ModelParameterPlaces parameter_places(const Topology& topology, const Node& root
 }
 
 }  // namespace
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(kExtension);
+}
 
 Topology parse_topology(std::string_view yaml, const std::string& file_name, const std::vector<std::string>& overrides,
                         const ModelNames& models) {

@@ -17,6 +17,9 @@ struct SearchPath {
   bool shipped = true;
 };
 
+/// Whether a topology is named by its file: with a '/' or ending in ".yaml".
+bool is_path(const std::string& name);
+
 /// The topology in a file: one with a '/' or ending in ".yaml" is a path, anything else names
 /// `<directory>/<name>.yaml`. Each override is "path=value", "cube.hbm.bandwidth=2TB/s"; the later one wins.
 ///

@@ -45,7 +45,7 @@ Entry& entry(Node& mapping, const std::string& key, SourcePlace place) {
 
 /// Whether an entry changes a key of parts that `part` stands for, too.
 bool changes(const Entry& entry, const std::string& part, const std::string& key) {
-  return entry.value.find(key) != nullptr && (fits(entry.key, part) || fits(part, entry.key));
+  return entry.value.find(key) != nullptr && may_meet(entry.key, part);
 }
 
 /// Puts an entry of `overrides` behind all others, because the later one wins. Returns an entry that must not come

@@ -55,6 +55,40 @@ bool fits(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
+namespace {
+
+/// Whether some word fits both: by what is left of the one and of the other, from behind.
+bool words_meet(std::string_view a, std::string_view b) {
+  std::vector<char> behind(b.size() + 1), here(b.size() + 1);  // for what is left of b; of a, one letter less, and this
+  for (std::size_t i = a.size() + 1; i-- > 0; behind.swap(here)) {
+    for (std::size_t j = b.size() + 1; j-- > 0;) {
+      const bool a_ends = i == a.size(), b_ends = j == b.size();
+      if (a_ends && b_ends) {
+        here[j] = 1;
+      } else if (!a_ends && a[i] == '*') {
+        here[j] = behind[j] != 0 || (!b_ends && here[j + 1] != 0);
+      } else if (!b_ends && b[j] == '*') {
+        here[j] = here[j + 1] != 0 || (!a_ends && behind[j] != 0);
+      } else {
+        here[j] = !a_ends && !b_ends && a[i] == b[j] && behind[j + 1] != 0;
+      }
+    }
+  }
+  return behind[0] != 0;
+}
+
+}  // namespace
+
+bool may_meet(std::string_view a, std::string_view b) {
+  for (;;) {
+    const std::size_t a_dot = a.find('.'), b_dot = b.find('.');
+    if (!words_meet(a.substr(0, a_dot), b.substr(0, b_dot))) return false;
+    if (a_dot == a.npos || b_dot == b.npos) return a_dot == b_dot;
+    a.remove_prefix(a_dot + 1);
+    b.remove_prefix(b_dot + 1);
+  }
+}
+
 std::string explain_unknown_part(std::string_view pattern, std::span<const std::string_view> names) {
   struct Candidate {
     std::string_view name;

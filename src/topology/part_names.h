@@ -13,6 +13,9 @@ bool is_part_pattern(std::string_view text);
 /// Whether a pattern, in which each '*' stands for any number of characters but '.', fits the whole of a name.
 bool fits(std::string_view pattern, std::string_view name);
 
+/// Whether there may be a name that both patterns fit.
+bool may_meet(std::string_view a, std::string_view b);
+
 /// Why none of `names` fits: the first word of the pattern that leads nowhere, and what is there instead.
 /// `sip0 has no "cube9"; there are io, cube0, cube1`. Where all words lead somewhere, what lies below.
 std::string explain_unknown_part(std::string_view pattern, std::span<const std::string_view> names);

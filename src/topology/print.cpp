@@ -33,7 +33,9 @@ class YamlSink {
     }
   }
   void open(std::string_view key, const std::string&, std::string_view documentation, std::size_t depth) {
-    line(depth, fmt::format("{}:", key), documentation);
+    // Bare, a '*' would begin an alias.
+    const char* const quote = key.starts_with('*') ? "\"" : "";
+    line(depth, fmt::format("{0}{1}{0}:", quote, key), documentation);
   }
   void close() {}
   std::string text;

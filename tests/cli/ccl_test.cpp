@@ -429,9 +429,20 @@ TEST(CclTest, WrongAlgorithmsAndSizesAreErrorsOfUsage) {
   EXPECT_THAT(run_on_four({"all_reduce", "-b", "-8"}).err, HasSubstr("-b: expected an amount of data"));
 }
 
+TEST(CclTest, WhatItReadsIsNotOverwritten) {
+  const std::string file = source_tree::path("collectives/msccl/allpairs_allreduce_4.xml");
+  const std::string before = source_tree::read("collectives/msccl/allpairs_allreduce_4.xml");
+  for (const char* option : {"--json", "--csv"}) {
+    const Outcome outcome = run_on_four({"all_reduce", "--msccl", file, option, file});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(std::string(option) + " would overwrite"));
+  }
+  EXPECT_EQ(source_tree::read("collectives/msccl/allpairs_allreduce_4.xml"), before);
+}
+
 TEST(CclTest, OptionsOfNcclTestsThatMeanNothingHereAreTakenAndSaySo) {
-  const Outcome outcome = run_on_four({"all_reduce", "-b", "8", "-e", "8", "-n", "1", "-z", "0", "-R", "1", "-p", "1",
-                                       "-C", "1", "-T", "60", "-G", "2", "-N", "3"});
+  const Outcome outcome = run_on_four({"all_reduce", "-b", "8",  "-e", "8",  "-n", "1",  "-z", "0",  "-R", "1",
+                                       "-p",         "1",  "-C", "1",  "-T", "60", "-G", "2",  "-N", "3"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   for (const char* option : {"-z", "-R", "-p", "-C", "-T", "-G", "-N"})
     EXPECT_THAT(outcome.err, HasSubstr(std::string("note: ") + option + " changes nothing: "));

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "support/source_tree.h"
+
 namespace kernbench::cli {
 namespace {
 
@@ -121,6 +123,22 @@ TEST(ProcessTest, PathsThatCannotBeWrittenAreFoundBeforeTheRun) {
   const Finished same = run_fake({"endless", "--op-log", directory.path("f"), "--json", directory.path("./f")});
   EXPECT_EQ(same.code, 2);
   EXPECT_THAT(same.err, HasSubstr("same file"));
+  std::filesystem::create_symlink("g", directory.path("link"));
+  const Finished linked = run_fake({"endless", "--op-log", directory.path("g"), "--trace", directory.path("link")});
+  EXPECT_EQ(linked.code, 2);
+  EXPECT_THAT(linked.err, HasSubstr("same file"));
+}
+
+TEST(ProcessTest, WhatACommandReadsIsNotOverwritten) {
+  const TemporaryDirectory directory;
+  const std::string machine = directory.path("m.yaml"), text = source_tree::read("topologies/tiny.yaml");
+  std::ofstream(machine) << text;
+  for (const char* option : {"--json", "--op-log", "--trace", "--wait-graph"}) {
+    const Finished run = run_fake({"endless", "-t", machine, option, directory.path("./m.yaml")});
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr(std::string(option) + " would overwrite"));
+    EXPECT_EQ(contents_of(machine), text);
+  }
 }
 
 TEST(ProcessTest, InterruptKeepsWhatWasMeasuredAndExitsWith130) {

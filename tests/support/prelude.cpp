@@ -1,1 +1,1 @@
-#include "support/prelude.h"  // compiled once, for all tests
+#include "prelude.h"  // compiled once, for all tests

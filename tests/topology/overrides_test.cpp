@@ -64,6 +64,13 @@ TEST(Overrides, APatternMayBeginWithAStar) {
   EXPECT_EQ(PeSpecs(topology).of({SipId{0}, CubeId{0}, PeId{1}}).clock, Frequency::megahertz(500));
 }
 
+TEST(Overrides, OfAPatternWithAStarInFrontAreWrittenSoThatTheyLoadAgain) {
+  const Topology topology = load_topology("tiny", {"overrides.*.cube0.pe0.clock=500MHz"});
+  const std::string text = to_yaml(topology);
+  EXPECT_EQ(to_yaml(parse_topology(text, "x.yaml")), text);
+  EXPECT_THAT(text, HasSubstr("\"*.cube0.pe0\":"));
+}
+
 TEST(Overrides, ChangeTheNamedLinkAndNoOther) {
   const Topology topology = parse_topology(
       tiny_with("  sip0.cube0.pe0.router.east: {bandwidth: 1GB/s, latency: 7ns, buffer: 3KiB}\n"), "x.yaml");
@@ -123,6 +130,9 @@ TEST(Overrides, ALaterOneOfTheCommandLineWinsOverAPatternThatStandsBehindItsEntr
   EXPECT_EQ(clock(file, {one + "250MHz"}), Frequency::megahertz(250));
   EXPECT_EQ(clock(file, {one + "250MHz", all + "2GHz"}), Frequency::gigahertz(2));
   EXPECT_EQ(clock("  {}\n", {one + "100MHz", all + "200MHz", one + "400MHz"}), Frequency::megahertz(400));
+  const std::string cube = "overrides.*.cube0.pe0.clock=", sip = "overrides.sip0.*.pe0.clock=";
+  EXPECT_EQ(clock("  {}\n", {cube + "1GHz", sip + "2GHz", cube + "100MHz"}), Frequency::megahertz(100))
+      << "neither pattern is one of the other";
   // Another key of the entry would win then, too.
   const std::string two_keys =
       "  sip0.cube0.pe0: {clock: 500MHz, vector_lanes: 8}\n  sip*.cube*.pe*: {clock: 1GHz, vector_lanes: 16}\n";
@@ -260,6 +270,39 @@ TEST(PartNames, AStarStandsForAnythingWithinOneWord) {
   EXPECT_FALSE(fits("sip0.io.to_host", "sip0.io.to_host2"));
   EXPECT_FALSE(fits("sip0.io.to_host*x", "sip0.io.to_host2"));
   EXPECT_FALSE(fits("", "sip0"));
+}
+
+TEST(PartNames, TwoPatternsMeetWhereANameFitsBoth) {
+  // All patterns and names of up to four of these characters.
+  const std::string letters = "ab.*";
+  std::vector<std::string> all{""};
+  for (std::size_t begin = 0, length = 0; length < 4; ++length) {
+    const std::size_t end = all.size();
+    for (; begin < end; ++begin)
+      for (const char letter : letters) all.push_back(all[begin] + letter);
+  }
+  std::vector<std::string> names;
+  for (const std::string& text : all)
+    if (text.find('*') == std::string::npos) names.push_back(text);
+  int meet = 0;
+  for (const std::string& a : all) {
+    for (const std::string& b : all) {
+      if (a.size() + b.size() > 6) continue;  // else a name that fits both may be longer than four
+      const bool found =
+          std::ranges::any_of(names, [&](const std::string& name) { return fits(a, name) && fits(b, name); });
+      meet += found ? 1 : 0;
+      EXPECT_TRUE(!found || may_meet(a, b)) << a << " and " << b;
+      if (a.find('*') == a.npos || b.find('*') == b.npos) {
+        EXPECT_EQ(may_meet(a, b), found) << a << " and " << b;
+      }
+    }
+  }
+  EXPECT_GT(meet, 1000);
+  EXPECT_TRUE(may_meet("*.cube0.pe0", "sip0.*.pe0"));
+  EXPECT_TRUE(may_meet("a*b", "*c*b"));
+  EXPECT_FALSE(may_meet("*.cube0.pe0", "sip0.*.pe1"));
+  EXPECT_FALSE(may_meet("sip*", "sip0.io"));
+  EXPECT_FALSE(may_meet("a*", "b*"));
 }
 
 }  // namespace

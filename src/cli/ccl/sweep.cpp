@@ -179,8 +179,8 @@ void check(Job& job, std::size_t index, int rank) {
       (call.output.cpu() != expected).sum().item<std::int64_t>();
 }
 
-/// Whether there is a group. What is wrong with the algorithm, or with what names it (collectives file, tuning, KB_ALGO),
-/// is so for all ranks, and no matter of the program's ranks.
+/// Whether there is a group. What is wrong with the algorithm, or with what names it (collectives file, tuning,
+/// KB_ALGO), is so for all ranks, and no matter of the program's ranks.
 bool join_group(int rank, Job& job) {
   try {
     dist::init_process_group("ahbm", rank, job.ranks, {.algorithm = job.algorithm});
