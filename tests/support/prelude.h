@@ -1,4 +1,4 @@
-// What nearly all tests include (CMakeLists.txt).
+// What nearly all tests of tensors and above include (CMakeLists.txt).
 #pragma once
 
 #include <gmock/gmock.h>
