@@ -86,6 +86,7 @@ std::string_view meaning_of(int signal) {
       say(": ");
       say(error.what());
     } catch (...) {
+      say(": no std::exception");
     }
   }
   leave();
