@@ -19,7 +19,7 @@ struct NamedUsage {
     const ServerSpec& spec = fabric.spec(server);
     usage.push_back({spec.name, spec.part.kind, counters.busy, counters.bytes, place++});
   }
-  void engine(const CommandQueue& engine) { processor(engine.id(), engine.busy()); }
+  void engine(const CommandQueue& engine) { processor(engine.id(), engine.busy_now()); }
   void idle_engine(const PartId& part) { processor(part, {}); }
   void unmade() { ++place; }
   void processor(const PartId& part, Time busy) { usage.push_back({to_text(part), part.kind, busy, {}, place++}); }

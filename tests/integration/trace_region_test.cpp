@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -40,19 +42,37 @@ void marked() {
   torch::ahbm::synchronize();
 }
 
+/// Windows begin and end while kernels are under way: two launches, of which the host awaits the first.
+void marked_amid_kernels() {
+  auto x = torch::randn({1 << 14}).to("ahbm"), y = torch::randn({1 << 14}).to("ahbm");
+  for (int i = 0; i < 3; ++i) {
+    torch::launch("before", work, x);
+    torch::ahbm::Event half;
+    half.record();
+    torch::launch("amid", work, y);
+    if (i > 0) half.synchronize();
+    const record_function range("window");
+    torch::launch("inside", work, x);
+    half.record();
+    for (int j = 0; j < 4; ++j) torch::launch("beyond", work, y);
+    half.synchronize();
+  }
+  torch::ahbm::synchronize();
+}
+
 struct Traced {
   RunResult result;
   Timeline timeline;
 };
 
-Traced traced(bool whole_run) {
+Traced traced(bool whole_run, const std::function<void()>& program = marked) {
   const auto path = std::filesystem::temp_directory_path() / ("kernbench_region_" + std::to_string(::getpid()));
   SimulateOptions options;
   options.topology = "tiny";
   options.trace = path.string();
   options.whole_run = whole_run;
   Traced out;
-  out.result = simulate(options, marked);
+  out.result = simulate(options, program);
   std::ifstream in(path, std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();
@@ -91,6 +111,23 @@ TEST(TraceRegion, BusyTimesAreThoseOfTheResult) {
     if (!resource.name.ends_with(".vector") && resource.name.find(".hbm.channel") == std::string::npos) continue;
     EXPECT_EQ(covered(slices[resource.name]), resource.busy) << resource.name;
   }
+}
+
+TEST(TraceRegion, WhatIsUnderWayAtItsEndsIsCutThere) {
+  Traced run = traced(false, marked_amid_kernels);
+  EXPECT_THAT(run.timeline.problems, IsEmpty());
+  auto slices = run.timeline.slices();
+  std::map<std::string, std::vector<Slice>> by_resource;
+  std::size_t cut = 0;
+  for (const auto& [track, all] : slices) {
+    auto& of = by_resource[track.substr(0, track.find(" ("))];
+    of.insert(of.end(), all.begin(), all.end());
+    for (const Slice& slice : all) cut += slice.arguments.contains("ends") ? 1 : 0;
+  }
+  for (const ResourceResult& resource : run.result.resources) {
+    EXPECT_EQ(covered(by_resource[resource.name]), resource.busy) << resource.name;
+  }
+  EXPECT_GT(cut, 0u) << "an operation was under way at an end";
 }
 
 TEST(TraceRegion, TheWholeRunIsThereOnRequestWithItsRanges) {

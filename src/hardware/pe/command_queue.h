@@ -36,7 +36,6 @@ class CommandQueue : public Reservations {
   /// No command waits or is under way.
   bool empty() const { return active_.empty() && waiting_.empty(); }
   /// The time during which at least one command was under way, until a command finished last.
-  Time busy() const { return busy_; }
   /// The same until now.
   Time busy_now() const { return active_.empty() ? busy_ : busy_ + (scheduler_.now() - busy_since_); }
 

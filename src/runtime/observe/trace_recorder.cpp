@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "hardware/pe/command_queue.h"
@@ -119,14 +120,23 @@ void TraceRecorder::on_program_end(tile::Program& program, bool /*stands*/) {
   writer_.end(control_track(program), machine_->scheduler().now());
 }
 
+void TraceRecorder::on_step_begun(tile::Program& program, const tile::ProgramStep& step) {
+  open_steps_.insert_or_assign(program.agent().value, OpenStep{control_track(program), program.agent(), step});
+}
+
 void TraceRecorder::on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* /*cause*/) {
-  if (!recording_ || step.start == step.end) return;
+  open_steps_.erase(program.agent().value);
+  write_step({control_track(program), program.agent(), step}, step.end);
+}
+
+void TraceRecorder::write_step(const OpenStep& open, Time until) {
+  const Time start = std::max(open.step.start, recording_since_);
+  if (!recording_ || start >= until) return;
   Arguments arguments{{"source", std::string_view()}};
-  const std::string source = tile::place(step.where), cause = cause_text(step.cause, program.agent());
+  const std::string source = tile::place(open.step.where), cause = cause_text(open.step.cause, open.agent);
   arguments.front().value = std::string_view(source);
   if (!cause.empty()) arguments.push_back({"waits for", Verbatim{cause}});
-  writer_.slice(control_track(program), std::max(step.start, recording_since_), step.end,
-                tile::name(step.activity, EngineKind::dma), arguments);
+  writer_.slice(open.track, start, until, tile::name(open.step.activity, EngineKind::dma), arguments);
 }
 
 void TraceRecorder::on_waypoint(const tile::Program& program, std::uint64_t number, std::string_view name, Time time,
@@ -136,18 +146,18 @@ void TraceRecorder::on_waypoint(const tile::Program& program, std::uint64_t numb
                   {{"operation", static_cast<std::int64_t>(number)}, {"source", std::string_view(source)}});
 }
 
-void TraceRecorder::on_issue(const tile::KernelCommand& command) {
-  under_way_[key_of(command.agent, command.number)] = {command.kind, command.program->launch().name};
+void TraceRecorder::on_issue(tile::KernelCommand& command) {
+  under_way_[key_of(command.agent, command.number)] = tile::KernelCommandRef(&command);
 }
 
 // Commands come in the order of their ends. Giving each the lane that fell free last before its start takes no more
 // lanes than there were ever commands under way at a time.
-trace::TrackId TraceRecorder::lane_for(const tile::OperationRecord& operation) {
+trace::TrackId TraceRecorder::lane_for(const tile::OperationRecord& operation, Time start, Time until) {
   const PartId& engine = operation.queue()->id();
   std::vector<Lane>& lanes = lanes_[operation.queue()];
   Lane* best = nullptr;
   for (Lane& lane : lanes) {
-    if (lane.free <= operation.times().started && (best == nullptr || lane.free > best->free)) best = &lane;
+    if (lane.free <= start && (best == nullptr || lane.free > best->free)) best = &lane;
   }
   if (best == nullptr) {
     const std::size_t index = lanes.size();
@@ -155,13 +165,16 @@ trace::TrackId TraceRecorder::lane_for(const tile::OperationRecord& operation) {
     lanes.push_back({tracks_.of(engine, rank, index), Time::zero()});
     best = &lanes.back();
   }
-  best->free = operation.times().finished;
+  best->free = until;
   return best->track;
 }
 
 void TraceRecorder::on_operation(const tile::OperationRecord& operation) {
   under_way_.erase(key_of(operation.agent(), operation.number()));
-  if (operation.queue() == nullptr || !recording_) return;
+  if (operation.queue() != nullptr && recording_) write_operation(operation, operation.times().finished);
+}
+
+void TraceRecorder::write_operation(const tile::OperationRecord& operation, Time until) {
   const tile::Program& program = operation.program();
   const hardware::Timeline& times = operation.times();
   const std::string source = tile::place(operation.where()), operands = tile::operand_text(operation);
@@ -187,9 +200,26 @@ void TraceRecorder::on_operation(const tile::OperationRecord& operation) {
   if (!placed_by.empty()) arguments.push_back({"queue place by", Verbatim{placed_by}});
   if (!ready_by.empty()) arguments.push_back({"ready by", Verbatim{ready_by}});
   if (!started_by.empty()) arguments.push_back({"engine free by", Verbatim{started_by}});
-  arguments.push_back({"effect (ps)", times.effect.count()});
-  writer_.slice(lane_for(operation), std::max(times.started, recording_since_), times.finished, operation.kind(),
-                arguments);
+  if (operation.command().under_way) {
+    arguments.push_back({"ends", std::string_view("later")});
+  } else {
+    arguments.push_back({"effect (ps)", times.effect.count()});
+  }
+  const Time start = std::max(times.started, recording_since_);
+  writer_.slice(lane_for(operation, start, until), start, until, operation.kind(), arguments);
+}
+
+void TraceRecorder::write_operations_under_way(Time now) {
+  std::vector<const tile::KernelCommand*> open;
+  for (const auto& [key, command] : under_way_) {
+    if (command->under_way && command->queue != nullptr && std::max(command->times.started, recording_since_) < now) {
+      open.push_back(command.get());
+    }
+  }
+  std::ranges::sort(open, {}, [](const tile::KernelCommand* command) {
+    return std::tuple(command->times.started, command->agent.value, command->number);
+  });
+  for (const tile::KernelCommand* command : open) write_operation(tile::OperationRecord(*command), now);
 }
 
 std::string TraceRecorder::cause_text(const hardware::Cause& cause, sim::AgentId asking) const {
@@ -210,8 +240,9 @@ std::string TraceRecorder::agent_name(sim::AgentId agent) const {
 void TraceRecorder::name_service(Service& service) const {
   if (kind_of(service.agent) == AgentKind::program) {
     const auto found = under_way_.find(key_of(service.agent, service.operation >> (hardware::kLegBits + 1)));
-    service.name = fmt::format("{} {}", agent_name(service.agent), found == under_way_.end() ? "" : found->second.kind);
-    service.kernel = found == under_way_.end() ? "" : found->second.kernel;
+    const tile::KernelCommand* of = found == under_way_.end() ? nullptr : found->second.get();
+    service.name = fmt::format("{} {}", agent_name(service.agent), of == nullptr ? "" : of->kind);
+    service.kernel = of == nullptr || !of->program ? "" : of->program->launch().name;
   } else if (kind_of(service.agent) == AgentKind::cpu && index_of(service.agent) < 2 * sips_ &&
              index_of(service.agent) % 2 == 1) {
     service.name = "copy";
@@ -222,46 +253,60 @@ void TraceRecorder::name_service(Service& service) const {
 
 void TraceRecorder::on_service(hardware::ServerId server, sim::AgentId agent, std::uint64_t operation, Time start,
                                Time end, Bytes bytes) {
-  if (!recording_) return;
-  if (server.value >= services_.size()) services_.resize(machine_->fabric().server_count());
-  Service& service = services_[server.value];
-  if (service.chunks > 0 && service.end == start && service.agent == agent && service.operation == operation) {
-    service.end = end;
-    service.bytes += bytes;
-    ++service.chunks;
-    return;
+  if (server.value >= servers_.size()) servers_.resize(machine_->fabric().server_count());
+  ServerTrack& at = servers_[server.value];
+  if (!at.services.empty()) {
+    Service& last = at.services.back();
+    if (last.end == start && last.agent == agent && last.operation == operation) {
+      last.end = end;
+      last.bytes += bytes;
+      ++last.chunks;
+      return;
+    }
   }
-  write_service(service);
-  if (service.track.value == 0) {
-    service.track =
-        tracks_.of(machine_->fabric().spec(server).part, kServerRank + static_cast<std::int32_t>(server.value));
-  }
-  service.start = start;
-  service.end = end;
-  service.agent = agent;
-  service.operation = operation;
-  service.bytes = bytes;
-  service.chunks = 1;
-  name_service(service);  // now: the operation may be over when the interval is written
+  leave_services(at, server, machine_->scheduler().now());
+  name_service(at.services.emplace_back(Service{start, end, agent, operation, bytes, 1, {}, {}}));
 }
 
-void TraceRecorder::write_service(Service& service) {
-  if (service.chunks == 0) return;
+void TraceRecorder::leave_services(ServerTrack& at, hardware::ServerId server, Time now) {
+  const auto open = std::ranges::find_if(at.services, [now](const Service& each) { return each.end > now; });
+  for (auto over = at.services.begin(); over != open; ++over) write_service(at, server, *over, over->end);
+  at.services.erase(at.services.begin(), open);
+}
+
+// The bytes of a burst count where it begins, as those of the counters do.
+void TraceRecorder::cut_services(Time now) {
+  for (std::uint32_t i = 0; i < servers_.size(); ++i) {
+    ServerTrack& at = servers_[i];
+    leave_services(at, {i}, now);
+    for (Service& open : at.services) {
+      write_service(at, {i}, open, now);
+      open.start = std::max(open.start, now);
+      open.bytes = Bytes(0);
+      open.chunks = 0;
+    }
+  }
+}
+
+void TraceRecorder::write_service(ServerTrack& at, hardware::ServerId server, const Service& service, Time until) {
+  if (!recording_ || service.start >= until) return;
+  if (at.track.value == 0) {
+    at.track = tracks_.of(machine_->fabric().spec(server).part, kServerRank + static_cast<std::int32_t>(server.value));
+  }
   Arguments arguments{{"bytes", service.bytes.count()}, {"chunks", service.chunks}};
   if (!service.kernel.empty()) {
     arguments.push_back({"kernel", std::string_view(service.kernel)});
     const std::uint64_t leg = service.operation >> 1;
     arguments.push_back({"operation", static_cast<std::int64_t>(leg >> hardware::kLegBits)});
   }
-  writer_.slice(service.track, service.start, service.end, service.name, arguments);
-  service.chunks = 0;
+  writer_.slice(at.track, service.start, until, service.name, arguments);
 }
 
 void TraceRecorder::on_message(sim::AgentId processor, Time start, Time end) {
   const std::int64_t index = index_of(processor);
   const PartId part = index < 2 * sips_ ? PartId(PartKind::io_cpu, SipId{static_cast<std::int32_t>(index / 2)})
                                         : PartId(PartKind::m_cpu, layout_.cube_at(index - 2 * sips_));
-  writer_.slice(tracks_.of(part, kProcessorRank), start, end, "message");
+  writer_.slice(tracks_.of(part, kProcessorRank), std::max(start, recording_since_), end, "message");
 }
 
 // ---- the host
@@ -296,8 +341,8 @@ void TraceRecorder::host_range(const std::string& worker, int depth, std::string
 
 void TraceRecorder::region(bool begins, Time now) {
   if (begins) {
+    cut_services(now);
     if (!regional_) {
-      for (Service& service : services_) service.chunks = 0;
       writer_.restart();
       write_facts();
     }
@@ -314,17 +359,19 @@ void TraceRecorder::region(bool begins, Time now) {
 }
 
 void TraceRecorder::finish_open(Time now) {
-  for (Service& service : services_) {
-    if (service.start >= now) service.chunks = 0;  // a chunk of the very last instant, of no time yet
-    service.end = std::min(service.end, now);
-    write_service(service);
-  }
+  cut_services(now);
+  write_operations_under_way(now);
+  for (const auto& [agent, open] : open_steps_) write_step(open, now);
   for (const auto& [agent, slice] : open_programs_) writer_.end(slice.track, now);
   for (const auto& [stream, slice] : open_commands_) writer_.end(slice.track, now);
 }
 
 void TraceRecorder::finish(Time now) {
   if (recording_) finish_open(now);
+  recording_ = false;
+  writer_.pause();
+  under_way_.clear();
+  open_steps_.clear();
   open_programs_.clear();
   open_commands_.clear();
   writer_.flush();

@@ -12,6 +12,8 @@
 #include "hardware/layout.h"
 #include "hardware/machine.h"
 #include "runtime/observe/trace_tracks.h"
+#include "tile/program/kernel_command.h"
+#include "tile/program/program_step.h"
 #include "tile/stream/operation_stream.h"
 #include "topology/spec.h"
 #include "trace/timeline_writer.h"
@@ -19,7 +21,8 @@
 namespace kernbench::runtime {
 
 /// Listens to kernels, engines, servers, processors, streams and the host, and writes the timeline as it comes. Holds
-/// one interval for each server and what is under way, nothing of the past.
+/// one interval for each server and what is under way, nothing of the past. What is under way where the timeline, or a
+/// window of it, begins or ends, is shown as far as it lies in it.
 class TraceRecorder final : public tile::OperationConsumer, public hardware::ActivityObserver {
  public:
   /// Opens `path`. ConfigurationError when it cannot be opened. `facts` are shown with the file's first event.
@@ -37,8 +40,9 @@ class TraceRecorder final : public tile::OperationConsumer, public hardware::Act
   void on_program_left(tile::Program& program) override { on_program_end(program, false); }
   void on_program_next(tile::Program& program) override { on_program_begin(program); }
   void on_program_abandoned(tile::Program& program) override { on_program_end(program, false); }
+  void on_step_begun(tile::Program& program, const tile::ProgramStep& step) override;
   void on_step(tile::Program& program, const tile::ProgramStep& step, const hardware::Command* cause) override;
-  void on_issue(const tile::KernelCommand& command) override;
+  void on_issue(tile::KernelCommand& command) override;
   void on_service(hardware::ServerId server, sim::AgentId agent, std::uint64_t operation, Time start, Time end,
                   Bytes bytes) override;
   void on_message(sim::AgentId processor, Time start, Time end) override;
@@ -68,19 +72,22 @@ class TraceRecorder final : public tile::OperationConsumer, public hardware::Act
     std::uint64_t operation = 0;
     Bytes bytes;
     std::int64_t chunks = 0;
-    trace::TrackId track;
     std::string name, kernel;
+  };
+  struct ServerTrack {
+    trace::TrackId track;           // 0: none yet
+    std::vector<Service> services;  // in their order: those that are not over, or just one that a burst may go on with
   };
   /// A track of a queue, and until when it is taken.
   struct Lane {
     trace::TrackId track;
     Time free;
   };
-  struct UnderWay {
-    const char* kind = "";
-    std::string kernel;
+  struct OpenStep {
+    trace::TrackId track;
+    sim::AgentId agent;
+    tile::ProgramStep step;
   };
-
   struct OpenSlice {
     trace::TrackId track;
     std::string name;
@@ -92,9 +99,18 @@ class TraceRecorder final : public tile::OperationConsumer, public hardware::Act
   /// Ends what is open in the file.
   void finish_open(Time now);
   void begin_open(const OpenSlice& slice, Time now);
-  trace::TrackId lane_for(const tile::OperationRecord& operation);
+  /// The lane for an operation that is shown from `start` until `until`.
+  trace::TrackId lane_for(const tile::OperationRecord& operation, Time start, Time until);
+  void write_operation(const tile::OperationRecord& operation, Time until);
+  /// Those that have started and not ended, until now.
+  void write_operations_under_way(Time now);
+  void write_step(const OpenStep& open, Time until);
   trace::TrackId control_track(const tile::Program& program);
-  void write_service(Service& service);
+  /// Writes the services of a server that are over.
+  void leave_services(ServerTrack& at, hardware::ServerId server, Time now);
+  /// Writes all services until now, and keeps the rest of those that go on.
+  void cut_services(Time now);
+  void write_service(ServerTrack& at, hardware::ServerId server, const Service& service, Time until);
   void name_service(Service& service) const;
   std::string agent_name(sim::AgentId agent) const;
   std::string cause_text(const hardware::Cause& cause, sim::AgentId asking) const;
@@ -104,12 +120,13 @@ class TraceRecorder final : public tile::OperationConsumer, public hardware::Act
   hardware::Layout layout_;
   std::int32_t contexts_, sips_;
   hardware::Machine* machine_ = nullptr;
-  std::vector<Service> services_;  // by server; without chunks: none
+  std::vector<ServerTrack> servers_;
   /// By queue: as many tracks as it has had commands under way at a time. Looked up only.
   std::unordered_map<const void*, std::vector<Lane>> lanes_;
-  std::unordered_map<std::uint64_t, UnderWay> under_way_;  // by agent and number; looked up only
-  std::map<std::uint32_t, OpenSlice> open_programs_;       // by agent
-  std::map<std::string, OpenSlice> open_commands_;         // by stream
+  std::unordered_map<std::uint64_t, tile::KernelCommandRef> under_way_;  // given to an engine; by agent and number
+  std::map<std::uint32_t, OpenStep> open_steps_;                         // by agent
+  std::map<std::uint32_t, OpenSlice> open_programs_;                     // by agent
+  std::map<std::string, OpenSlice> open_commands_;                       // by stream
   std::vector<std::pair<std::string, std::string>> facts_;
   bool regional_ = false;  // there has been a region of interest
   bool recording_ = true;  // now is in it, or there is none so far

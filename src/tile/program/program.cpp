@@ -413,6 +413,7 @@ void Program::issue_composite(std::uint64_t number, const std::vector<KernelComm
     add_edges(*command);
     count(*command);
     command->all_placed = composite->placed;
+    environment_.stream.tell(Topic::issues, [&](OperationConsumer& each) { each.on_issue(*command); });
   }
   composite->commands.assign(commands.begin(), commands.end());
   for (const auto& command : commands) pending_.push_back(command);
@@ -424,8 +425,10 @@ numerics::Source Program::source(const char* kind, const tl::Where& where) const
   return {.operation = kind, .work = launch_->lasting_name, .where = named ? launch_->called_at : where};
 }
 
+// The line of a kernel of the library says nothing to whom it serves; that of the call does.
 std::string Program::place(const tl::Where& where) const {
-  return fmt::format("{}, {}", program_text(), to_text(where));
+  const bool named = launch_->called_at.line() != 0;
+  return fmt::format("{}, {}", program_text(), named ? "called at " + to_text(launch_->called_at) : to_text(where));
 }
 
 void Program::on_placed(hardware::Command& command, hardware::Command* by) {

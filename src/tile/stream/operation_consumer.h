@@ -37,7 +37,7 @@ class OperationConsumer {
   /// An operation has finished. All times and causes are known; its program is alive.
   virtual void on_operation(const OperationRecord& /*operation*/) {}
   /// A command has been made and is about to be given to its engine.
-  virtual void on_issue(const KernelCommand& /*command*/) {}
+  virtual void on_issue(KernelCommand& /*command*/) {}
 
   /// `program` runs its first instruction.
   virtual void on_program_begin(Program& /*program*/) {}
