@@ -197,33 +197,96 @@ std::vector<Finding> check(const Topology& topology, const std::set<std::string>
   return checker.take();
 }
 
-std::vector<Finding> warnings(const Topology& topology) {
-  std::vector<Finding> findings;
-  const Bytes burst = topology.cube.noc.burst;
-  const auto look = [&](const std::string& path, const LinkSpec& link) {
-    const Bytes needed = covering_buffer(link.bandwidth, link.latency, burst);
-    if (!link.buffer || *link.buffer >= needed) return;
-    findings.push_back({path, fmt::format("{} do not cover a burst of {} and the way there and back at {} and {}; the "
-                                          "link reaches its bandwidth with {} or more, and without this key",
-                                          to_quantity(*link.buffer), to_quantity(burst), to_quantity(link.bandwidth),
-                                          to_quantity(link.latency), to_quantity(needed))});
-  };
-  look("host.link.buffer", topology.host.link);
-  if (topology.system.sips > 1) look("system.sips.link.buffer", topology.system.link);
-  look("sip.cubes.link.buffer", topology.sip.link);
-  look("cube.noc.link.buffer", topology.cube.noc.link);
-  const HbmSpec& hbm = topology.cube.hbm;
-  look("cube.hbm.buffer", {hbm.channel_bandwidth(), hbm.latency, hbm.buffer, {}, {}});
-  look("pe.tcm.buffer", {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer, {}, {}});
-  if (std::ranges::none_of(topology.overrides, is_of_links)) return findings;
-  const Network network(topology);
-  for (const PartOverride& change : topology.overrides) {
-    const auto link = std::ranges::find_if(network.links(), [&](const Link& l) { return fits(change.part, l.name); });
-    if (is_of_links(change) && link != network.links().end() && !link->failed) {
-      look("overrides." + change.part, link->spec);
+namespace {
+
+/// Of the links and memories whose buffer is too small for their bandwidth, the one of each key that needs most.
+class BufferWarnings {
+ public:
+  explicit BufferWarnings(Bytes burst) : burst_(burst) {}
+
+  static bool is_short(const LinkSpec& link, Bytes burst) {
+    return link.buffer && *link.buffer < covering_buffer(link.bandwidth, link.latency, burst);
+  }
+
+  /// `name`: what has these figures.
+  void look(const std::string& path, const std::string& name, const LinkSpec& link) {
+    if (!is_short(link, burst_)) return;
+    const Bytes needed = covering_buffer(link.bandwidth, link.latency, burst_);
+    const Finding finding{
+        path, fmt::format("{} do not cover a burst of {} and the way there and back at {} and {}; {} reaches its "
+                          "bandwidth with {} or more, and without this key",
+                          to_quantity(*link.buffer), to_quantity(burst_), to_quantity(link.bandwidth),
+                          to_quantity(link.latency), name, to_quantity(needed))};
+    const auto known = std::ranges::find(findings_, path, &Finding::path);
+    if (known == findings_.end()) {
+      findings_.push_back(finding);
+      most_.push_back(needed);
+    } else if (Bytes& most = most_[static_cast<std::size_t>(known - findings_.begin())]; most < needed) {
+      *known = finding;
+      most = needed;
     }
   }
-  return findings;
+  std::vector<Finding> take() { return std::move(findings_); }
+
+ private:
+  Bytes burst_;
+  std::vector<Finding> findings_;
+  std::vector<Bytes> most_;  // of each finding
+};
+
+/// The key of the buffers of links of a kind.
+const char* buffer_key(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::host:
+      return "host.link.buffer";
+    case LinkKind::sip:
+      return "system.sips.link.buffer";
+    case LinkKind::io:
+    case LinkKind::cube:
+      return "sip.cubes.link.buffer";
+    case LinkKind::noc:
+    case LinkKind::endpoint:
+      break;
+  }
+  return "cube.noc.link.buffer";
+}
+
+/// One SIP, with what links it to the host: all others have the same links but for overrides.
+Network network_of_one_sip(Topology topology) {
+  topology.overrides.clear();
+  topology.system = SystemSpec();
+  return Network(topology);
+}
+
+void look_at_overridden_links(const Topology& topology, BufferWarnings& warnings) {
+  if (std::ranges::none_of(topology.overrides, is_of_links)) return;
+  const Network network(topology);
+  for (const Link& link : network.links()) {
+    if (link.failed || !BufferWarnings::is_short(link.spec, topology.cube.noc.burst)) continue;
+    const auto last = std::find_if(topology.overrides.rbegin(), topology.overrides.rend(),
+                                   [&](const PartOverride& o) { return is_of_links(o) && fits(o.part, link.name); });
+    if (last != topology.overrides.rend()) warnings.look("overrides." + last->part, link.name, link.spec);
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> warnings(const Topology& topology) {
+  const CubeSpec& cube = topology.cube;
+  BufferWarnings warnings(cube.noc.burst);
+  if (topology.host.link.buffer || topology.sip.link.buffer || cube.noc.link.buffer) {
+    const Network plain = network_of_one_sip(topology);
+    for (const Link& link : plain.links()) warnings.look(buffer_key(link.kind), link.name, link.spec);
+  }
+  if (topology.system.sips > 1) warnings.look(buffer_key(LinkKind::sip), "a link of sip0", topology.system.link);
+  warnings.look("cube.noc.link.buffer", "sip0.cube0.sram",
+                {cube.sram.bandwidth, cube.sram.latency, cube.noc.link.buffer, {}, {}});
+  warnings.look("cube.hbm.buffer", "a channel",
+                {cube.hbm.channel_bandwidth(), cube.hbm.latency, cube.hbm.buffer, {}, {}});
+  warnings.look("pe.tcm.buffer", "a port",
+                {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer, {}, {}});
+  look_at_overridden_links(topology, warnings);
+  return warnings.take();
 }
 
 }  // namespace kernbench::topology

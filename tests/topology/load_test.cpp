@@ -9,6 +9,7 @@
 
 #include "kernbench/error.h"
 #include "support/source_tree.h"
+#include "topology/buffers.h"
 #include "topology/checks.h"
 
 namespace kernbench::topology::load_test {
@@ -352,9 +353,37 @@ TEST(Load, WarnsWhereABufferDoesNotCoverABurstAndTheRoundTrip) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].path, "host.link.buffer");
   EXPECT_EQ(found[0].message,
-            "75KiB do not cover a burst of 1KiB and the way there and back at 64GB/s and 600ns; the link reaches its "
-            "bandwidth with 76KiB or more, and without this key");
+            "75KiB do not cover a burst of 1KiB and the way there and back at 64GB/s and 600ns; host.to_sip0 reaches "
+            "its bandwidth with 76KiB or more, and without this key");
   EXPECT_THAT(warnings(load_topology("tiny", {"host.link.buffer=76KiB"})), ::testing::IsEmpty());
+}
+
+// A lane has its part of an edge's bandwidth, and the links of the SRAM have that of the SRAM.
+TEST(Load, WarnsOfEachKindOfLinkAtItsOwnBandwidth) {
+  const std::vector<std::string> one_row{"sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[2, 4]", "sip.io.attachment=west_edge",
+                                         "sip.cubes.link.bandwidth=400GB/s", "sip.cubes.link.latency=100ns"};
+  const auto with = [&](const std::string& more) {
+    auto overrides = one_row;
+    overrides.push_back(more);
+    return warnings(load_topology("tiny", overrides));
+  };
+  // A lane: 100 GB/s for 200 ns, and a burst.
+  EXPECT_THAT(with("sip.cubes.link.buffer=21024B"), ::testing::IsEmpty());
+  const auto lane = with("sip.cubes.link.buffer=21023B");
+  ASSERT_EQ(lane.size(), 1u);
+  EXPECT_THAT(lane[0].message, ::testing::HasSubstr("at 100GB/s and 100ns"));
+
+  const Topology tiny = load_topology("tiny");
+  const auto& noc = tiny.cube.noc.link;
+  const std::string fast = "cube.sram.bandwidth=" + std::to_string(8 * noc.bandwidth.count()) + "B/s";
+  const auto buffer = [&](Bytes bytes) { return "cube.noc.link.buffer=" + std::to_string(bytes.count()) + "B"; };
+  const Bytes enough = covering_buffer(Bandwidth::bytes_per_second(8 * noc.bandwidth.count()),
+                                       std::max(noc.latency, tiny.cube.sram.latency), tiny.cube.noc.burst);
+  EXPECT_THAT(warnings(load_topology("tiny", {fast, buffer(enough)})), ::testing::IsEmpty());
+  const auto sram = warnings(load_topology("tiny", {fast, buffer(enough - Bytes(1))}));
+  ASSERT_EQ(sram.size(), 1u);
+  EXPECT_EQ(sram[0].path, "cube.noc.link.buffer");
+  EXPECT_THAT(sram[0].message, ::testing::HasSubstr("sip0.cube0.sram"));
 }
 
 TEST(Load, AllowsMachinesOf131072Pes) {

@@ -234,6 +234,16 @@ TEST(Overrides, WarnWhenABufferDoesNotCoverTheWay) {
   EXPECT_THAT(warnings(load_topology("tiny", {"overrides.host.to_sip0.latency=10us"})), SizeIs(0));
 }
 
+// A pattern stands for many links; the one that needs most speaks for it.
+TEST(Overrides, WarnOfTheLinkOfAPatternThatNeedsMost) {
+  const auto found =
+      warnings(load_topology("tiny", {"overrides.*.*.pe*.router.*.buffer=8KiB",
+                                      "overrides.*.*.pe1.router.*.latency=1us", "sip.cubes.mesh=[2, 1]"}));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].path, "overrides.*.*.pe1.router.*");
+  EXPECT_THAT(found[0].message, HasSubstr("and 1us; sip0.cube0.pe1.router."));
+}
+
 // Bandwidth of one link: 1 GB/s; the middle of the longer side, or of the numbers.
 TEST(Bisection, CountsTheLinksBetweenTheHalves) {
   const auto links = [](SystemTopology kind, std::int32_t sips) {
