@@ -67,6 +67,19 @@ TEST(DifferenceTest, NamesOverridesOfSingleParts) {
                                           testing::Pair("overrides.sip0.io.to_sip1.bandwidth", "links")));
 }
 
+// Of two overrides of one part the later one counts.
+TEST(DifferenceTest, NamesAnotherOrderOfTheOverrides) {
+  RunResult a = samples::gemm(), b = samples::gemm();
+  const std::pair<std::string, std::string> all{"overrides.*.clock", "1GHz"}, one{"overrides.*.pe1.clock", "2GHz"};
+  a.machine.insert(a.machine.end(), {all, one});
+  b.machine.insert(b.machine.end(), {one, all});
+  const Difference changed = difference(a, b);
+  ASSERT_EQ(changed.inputs.size(), 1u);
+  EXPECT_EQ(changed.inputs[0].key, "order of the overrides");
+  EXPECT_EQ(changed.inputs[0].a, "*.clock first");
+  EXPECT_EQ(changed.inputs[0].b, "*.pe1.clock first");
+}
+
 TEST(DifferenceTest, NamesTheChangedKeyAndWhereTheTimeWent) {
   const Difference changed = difference(samples::gemm(), slower());
   EXPECT_FALSE(changed.same_outcome());

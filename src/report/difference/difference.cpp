@@ -152,6 +152,21 @@ void rank_machine_keys(std::vector<InputChange>& changes, const RunResult& a, co
   });
 }
 
+/// Of overrides of one part the last one counts: two machines may differ in their order alone.
+std::optional<InputChange> order_change(const RunResult& a, const RunResult& b) {
+  constexpr std::string_view kOverrides = "overrides.";
+  const auto differ = std::ranges::mismatch(a.machine, b.machine);
+  if (differ.in1 == a.machine.end() || differ.in2 == b.machine.end()) return std::nullopt;
+  if (!differ.in1->first.starts_with(kOverrides) || !differ.in2->first.starts_with(kOverrides)) return std::nullopt;
+  return InputChange{"machine",
+                     "order of the overrides",
+                     differ.in1->first.substr(kOverrides.size()) + " first",
+                     differ.in2->first.substr(kOverrides.size()) + " first",
+                     "",
+                     {},
+                     {}};
+}
+
 std::vector<InputChange> input_changes(const RunResult& a, const RunResult& b) {
   static const std::array<std::string, 6> kKinds = {"bench", "parameter", "switch", "machine", "seed", "program"};
   std::vector<InputChange> all = origin_changes(a.origin, b.origin);
@@ -165,6 +180,9 @@ std::vector<InputChange> input_changes(const RunResult& a, const RunResult& b) {
     for_each_difference(from, to, [&](const auto& key, const auto& was, const auto& is) {
       changes.push_back({kind, key, was, is, "", {}, {}});
     });
+    if (kind == "machine" && changes.empty()) {
+      if (auto order = order_change(a, b)) changes.push_back(*std::move(order));
+    }
     if (kind == "machine") rank_machine_keys(changes, a, b);
     all.insert(all.end(), changes.begin(), changes.end());
   }
