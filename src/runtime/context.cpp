@@ -7,6 +7,7 @@
 
 #include "kernbench/error.h"
 #include "runtime/devices/simulated_devices.h"
+#include "runtime/streams/capture.h"
 #include "sim/fiber.h"
 
 namespace kernbench::runtime {
@@ -27,6 +28,7 @@ void enter_host_context(Simulation& simulation, Worker worker) {
 void end_host_context() {
   auto& context = current_context("the end of a worker");
   for (const auto& child : std::exchange(context.children, {})) child->join_at_end();
+  if (context.capture) warn_of_unended_capture(context);
 }
 
 GroupWorkRef current_work() {

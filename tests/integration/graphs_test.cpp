@@ -560,8 +560,32 @@ TEST(Graphs, WhatWaitsReadsOrCopiesWhileAStreamIsCapturedIsRefusedByName) {
                 torch::launch(ring, "messages", [](tl::Tensor) {}, x);
               }),
               refused("launch messages"));
+  EXPECT_THAT(refusal_of([](auto& x) { x.flip(0); }),
+              AllOf(HasSubstr("flip at graphs_test.cpp:"), refused("copy from the host to tensor tensor#1")));
   auto two_sips = tiny({"system.sips.count=2"});
   EXPECT_THAT(refusal_of([](auto& x) { x.to("ahbm:1"); }, two_sips), HasSubstr("a graph has launches of one device"));
+}
+
+// A program that ends so has a result without what it captured.
+TEST(Graphs, ACaptureThatNeverEndsAndAnEmptyGraphAreWarnedOf) {
+  const auto unended = simulate(tiny(), [] {
+    auto x = torch::zeros({256}, one_pe());
+    Graph g;
+    const torch::ahbm::StreamGuard guard(torch::ahbm::Stream{});
+    g.capture_begin();
+    x.add_(1.0f);
+    x.mul_(2.0f);
+  });
+  EXPECT_THAT(unended.warnings, Contains(AllOf(HasSubstr("captured by the capture_begin at graphs_test.cpp:"),
+                                               HasSubstr("its 2 launches have not run"))));
+  const auto empty = simulate(tiny(), [] {
+    Graph g;
+    {
+      const auto scope = torch::ahbm::graph(g);
+    }
+    g.replay();
+  });
+  EXPECT_THAT(empty.warnings, Contains(HasSubstr("a graph is empty (sip0 stream 1, captured by")));
 }
 
 TEST(Graphs, ACapturedEventHasNoTimeAndOrdersOnlyItsCapture) {

@@ -49,6 +49,13 @@ std::string Capture::unjoined() const {
   return place.empty() ? launch.plan.name : launch.plan.name + " at " + place;
 }
 
+void warn_of_unended_capture(HostContext& context) {
+  context.simulation.own_warnings.insert(fmt::format(
+      "a graph's capture has not ended ({}): its {} launches have not run, and nobody can replay them; call "
+      "capture_end(), and replay()",
+      context.capture->text(), context.capture->graph()->launches.size()));
+}
+
 Capture* capture_on_current_stream(HostContext& context, int device) {
   Capture* const capture = context.capture.get();
   if (capture == nullptr || capture->device() != device) return nullptr;
@@ -60,8 +67,11 @@ namespace {
 
 [[noreturn]] void refuse(Capture& capture, const std::string& call, const char* instead) {
   capture.invalidate();
-  throw ProgramError("CaptureError", fmt::format("{}: operation not permitted when stream is capturing ({}): {}", call,
-                                                 capture.text(), instead));
+  const sim::ProgramCall& outer = sim::this_fiber::current()->call();  // of the program; it may have made `call`
+  const bool named = outer.name == nullptr || call.starts_with(outer.name);
+  const std::string by = named ? "" : sim::to_text(outer) + ": ";
+  throw ProgramError("CaptureError", fmt::format("{}{}: operation not permitted when stream is capturing ({}): {}", by,
+                                                 call, capture.text(), instead));
 }
 
 }  // namespace

@@ -74,6 +74,9 @@ class Capture {
 /// The capture of the worker that holds its current stream of the device, or null.
 Capture* capture_on_current_stream(HostContext& context, int device);
 
+/// Among the result's warnings: the capture of the worker is lost. REQUIRES: it captures.
+void warn_of_unended_capture(HostContext& context);
+
 /// CaptureError if the worker captures: `call` would wait for what does not run, or could not be replayed. `instead`
 /// says what to do.
 void refuse_while_capturing(HostContext& context, const std::string& call, const char* instead);

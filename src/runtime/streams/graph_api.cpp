@@ -1,4 +1,6 @@
 // Graphs of kernbench/graphs.h.
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
@@ -20,8 +22,22 @@ struct Graph::State {
   runtime::Replay last;
 };
 
+namespace {
+
+/// The calling worker, if it is the one that captures; else null.
+HostContext* worker_of(const std::shared_ptr<runtime::Capture>& capture) {
+  sim::Fiber* const fiber = sim::this_fiber::current();
+  if (!capture || fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return nullptr;
+  auto* const context = static_cast<HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
+  return context != nullptr && context->capture == capture ? context : nullptr;
+}
+
+}  // namespace
+
 Graph::Graph() : state_(std::make_unique<State>()) {}
 Graph::~Graph() {
+  HostContext* const worker = worker_of(state_->capture);
+  if (worker != nullptr && std::uncaught_exceptions() == 0) runtime::warn_of_unended_capture(*worker);
   abandon();
 }
 // What is moved from is a graph without a capture, as a new one.
@@ -36,10 +52,7 @@ Graph& Graph::operator=(Graph&& other) noexcept {
 /// Ends a capture that is under way, without a graph.
 void Graph::abandon() {
   const auto capture = std::exchange(state_->capture, nullptr);
-  sim::Fiber* const fiber = sim::this_fiber::current();
-  if (!capture || fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return;
-  auto* const context = static_cast<HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
-  if (context != nullptr && context->capture == capture) context->capture.reset();
+  if (HostContext* const worker = worker_of(capture)) worker->capture.reset();
 }
 
 void Graph::capture_begin(Where where) {
@@ -90,6 +103,11 @@ void Graph::capture_end(Where where) {
                            " waits for it; let that stream wait for the other one (wait_stream) before the end");
   }
   state_->graph = capture->graph();
+  if (state_->graph->launches.empty()) {
+    context.simulation.own_warnings.insert(fmt::format(
+        "a graph is empty ({}): nothing was launched on that stream of that device, and a replay does nothing",
+        capture->text()));
+  }
 }
 
 void Graph::replay(Where where) {
