@@ -468,6 +468,56 @@ TEST(Races, OfCompositeCommands) {
   for (const RaceResult& race : races) EXPECT_EQ(race.later.operation, races.front().later.operation);
 }
 
+/// Programs 0 and 1 load a row together, in the order that `members` gives; `before` and `behind` are done by one of
+/// them, and `apart` by another program.
+struct AroundAMulticast {
+  std::vector<std::int64_t> members{0, 1};
+  std::int64_t writer = 1;
+  Kernel before, behind, apart;
+};
+
+std::vector<RaceResult> races_around(const AroundAMulticast& around) {
+  return races_of([&around](const tl::Tensor& x) {
+    const std::int64_t me = tl::program_id();
+    if (me == 2 && around.apart) around.apart(x);
+    if (me > 1) return;
+    if (me == around.writer && around.before) around.before(x);
+    const auto [row, over] = tl::multicast_load_async({"pair", around.members}, x, {0, 0}, {1, kRow});
+    tl::wait(over);
+    if (me == around.writer && around.behind) around.behind(x);
+    tl::store(x, {4 + me, 0}, row);
+  });
+}
+
+// The read sets out when all have joined, whoever of them stands for it.
+TEST(Races, AMulticastLiesBehindWhatEachMemberHasDoneAndBeforeWhatItDoes) {
+  const Kernel write = [](const tl::Tensor& x) { store_row(x); };
+  for (const std::vector<std::int64_t>& members : {std::vector<std::int64_t>{0, 1}, {1, 0}}) {
+    for (const std::int64_t writer : {0, 1}) {
+      EXPECT_THAT(races_around({.members = members, .writer = writer, .before = write}), IsEmpty());
+      EXPECT_THAT(races_around({.members = members, .writer = writer, .behind = write}), IsEmpty());
+      EXPECT_THAT(races_around({.members = members, .writer = writer, .before = write, .behind = write}), IsEmpty());
+    }
+    EXPECT_THAT(races_around({.members = members, .apart = write}), SizeIs(1));
+    const Kernel late = [&](const tl::Tensor& x) {
+      tl::delay(100'000);
+      store_row(x);
+    };
+    EXPECT_THAT(races_around({.members = members, .apart = late}), SizeIs(1));
+  }
+}
+
+TEST(Races, WhatAMemberHasLearnedLiesBeforeItsMulticast) {
+  for (const std::int64_t told : {0, 1}) {
+    const Kernel write_and_tell = [told](const tl::Tensor& x) {
+      store_row(x);
+      tl::signal(tl::member(told), 0, 1);
+    };
+    const Kernel wait = [](const tl::Tensor&) { tl::wait_until(0, tl::Comparison::ge, 1); };
+    EXPECT_THAT(races_around({.writer = told, .before = wait, .apart = write_and_tell}), IsEmpty());
+  }
+}
+
 TEST(Races, NotOfProgramsOfAGridThatFollowEachOther) {
   // Eight programs on four PEs; each pair of one PE has one row.
   const auto races = simulate(tiny_with_races(), [] {

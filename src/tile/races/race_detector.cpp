@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "hardware/dma/multicast.h"
 #include "hardware/machine.h"
 #include "sim/scheduler.h"
 #include "tile/memory/cube_memory.h"
@@ -23,6 +24,11 @@ const hardware::WindowWork* window_of(const KernelCommand& command) {
 const hardware::DmaWork* atomic_of(const KernelCommand& command) {
   const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
   return dma != nullptr && dma->kind == hardware::DmaKind::atomic ? dma : nullptr;
+}
+
+const hardware::DmaWork* multicast_of(const KernelCommand& command) {
+  const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
+  return dma != nullptr && dma->multicast != nullptr ? dma : nullptr;
 }
 
 bool accesses_memory(const KernelCommand& command) {
@@ -119,6 +125,7 @@ void RaceDetector::end(Program& program) {
     messages_.clear();
     signals_.clear();
     atomics_.clear();
+    multicasts_.clear();
     shadow_.clear();
   } else if (shadow_.size() > forget_at_) {
     forget_what_is_over();
@@ -172,6 +179,25 @@ void RaceDetector::acquire_by_atomic(ProgramState& state, const KernelCommand& c
   });
 }
 
+// The read sets out when all members have joined, so it comes behind what each of them has done before.
+void RaceDetector::join_multicast(ProgramState& state, KernelCommand& command) {
+  const hardware::DmaWork& work = *multicast_of(command);
+  Together& all = multicasts_[work.multicast.get()];
+  all.multicast = work.multicast;
+  if (work.accesses_memory()) all.read = KernelCommandRef(&command);
+  all.clock.join(release(state, command.number, work.accesses_memory()));
+  all.begun = std::max(all.begun, state.begun);
+  if (++all.started < work.multicast->members().size() || !all.read) return;
+  if (const ProgramState* reader = state_of(*all.read)) touch(*all.read, number_of(*reader), all.clock, all.begun);
+}
+
+void RaceDetector::leave_multicast(ProgramState& state, const KernelCommand& command) {
+  const auto found = multicasts_.find(multicast_of(command)->multicast.get());
+  if (found == multicasts_.end()) return;
+  state.clock.join(found->second.clock);
+  if (++found->second.finished == found->second.started) multicasts_.erase(found);
+}
+
 // Of two operations that are ordered the first has finished when the second one starts, so their starts are in order.
 void RaceDetector::on_start(KernelCommand& command, KernelCommand* /*before*/) {
   ProgramState* state = state_of(command);
@@ -180,7 +206,8 @@ void RaceDetector::on_start(KernelCommand& command, KernelCommand* /*before*/) {
     if (message->sends) messages_[command.command_name()] = release(*state, command.number, false);
     return;
   }
-  touch(*state, command);
+  if (multicast_of(command) != nullptr) return join_multicast(*state, command);
+  touch(command, number_of(*state), state->clock, state->begun);
   if (const auto* window = window_of(command); window != nullptr && window->signals) {
     signals_[window->word.value()].join(release(*state, command.number, true));
   }
@@ -192,6 +219,7 @@ void RaceDetector::on_operation(const OperationRecord& operation) {
   ProgramState* state = state_of(command);
   if (state == nullptr) return;
   if (accesses_memory(command)) std::erase(state->unfinished, command.number);
+  if (multicast_of(command) != nullptr) leave_multicast(*state, command);
   for (const HappensBefore& edge : operation.happens_before()) {
     if (edge.reason != HappensBefore::Reason::message) continue;
     const auto found = messages_.find(edge.before);
@@ -208,20 +236,19 @@ void RaceDetector::on_signal_seen(const Program& program, PhysAddr word) {
   if (found != signals_.end() && number != numbers_.end()) programs_[number->second].clock.join(found->second);
 }
 
-void RaceDetector::touch(const ProgramState& state, const KernelCommand& command) {
+void RaceDetector::touch(const KernelCommand& command, std::uint32_t program, const Clock& clock, Time begun) {
   if (command.masks_lanes) return;
   std::vector<std::uint32_t> told;  // sites with which this operation is known to race
   OperationRecord(command).for_each_range([&](const ByteRange& range) {
     const auto first = address_of(command, range);
     if (!first) return;
-    const MemoryAccess access{command.number, number_of(state), number_of_site(command),
-                              kind_of(command, range.writes)};
+    const MemoryAccess access{command.number, program, number_of_site(command), kind_of(command, range.writes)};
     for (std::int64_t row = 0; row < range.range.rows; ++row) {
       const auto from_row = static_cast<std::uint64_t>(row * range.range.stride);
       const auto bytes = static_cast<std::uint64_t>(range.range.row_bytes.count());
       const auto visit = [&](const ShadowMemory::Accesses& accesses, std::uint64_t address) {
         for (const MemoryAccess& earlier : accesses) {
-          if (!earlier.conflicts_with(access) || lies_before(earlier, access)) continue;
+          if (!earlier.conflicts_with(access) || lies_before(earlier, program, clock, begun)) continue;
           if (std::ranges::find(told, earlier.site) != told.end()) continue;
           told.push_back(earlier.site);
           const bool is_hbm = range.memory == MemoryKind::hbm;
@@ -236,11 +263,12 @@ void RaceDetector::touch(const ProgramState& state, const KernelCommand& command
   });
 }
 
-bool RaceDetector::lies_before(const MemoryAccess& earlier, const MemoryAccess& later) const {
-  if (earlier.program == later.program) return true;
-  const ProgramState &before = programs_[earlier.program], &behind = programs_[later.program];
-  if (before.ended && *before.ended <= behind.begun) return true;
-  const Clock::Entry* known = behind.clock.find(earlier.program);
+bool RaceDetector::lies_before(const MemoryAccess& earlier, std::uint32_t program, const Clock& clock,
+                               Time begun) const {
+  if (earlier.program == program) return true;
+  const ProgramState& before = programs_[earlier.program];
+  if (before.ended && *before.ended <= begun) return true;
+  const Clock::Entry* known = clock.find(earlier.program);
   if (known == nullptr) return false;
   const Release& release = before.releases[known->release];
   return earlier.number < release.next && !std::ranges::binary_search(release.unfinished, earlier.number);

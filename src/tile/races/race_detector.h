@@ -3,7 +3,8 @@
 // An access of one program lies before an access of another one when
 //   - the first program had ended when the second one began, or
 //   - a chain of synchronisations leads from one to the other: a message, a signal word (wait_until, signal_value, a
-//     barrier), or an atomic with `release` and one with `acquire` on the same bytes, in scopes that both are in.
+//     barrier), an atomic with `release` and one with `acquire` on the same bytes, in scopes that both are in, or a
+//     multicast, which reads when all of its members have joined, and which is over for all of them.
 // What a synchronisation stands for is what has been seen to lie before it: of the program's own accesses those of the
 // past that it waits for, or that had finished when it began; of others', what the program had learned by then. So
 // nothing that is ordered is reported; what no synchronisation orders, but happened in time by chance, may be missed.
@@ -33,6 +34,7 @@
 #include "kernbench/coordinates.h"
 #include "kernbench/result.h"
 #include "kernbench/units.h"
+#include "tile/program/kernel_command.h"
 #include "tile/races/clock.h"
 #include "tile/races/shadow_memory.h"
 #include "tile/stream/operation_stream.h"
@@ -90,6 +92,14 @@ class RaceDetector final : public OperationConsumer {
     CubeCoordinate by;
     auto operator<=>(const Sharers&) const = default;
   };
+  /// A multicast under way.
+  struct Together {
+    std::shared_ptr<const hardware::Multicast> multicast;
+    std::size_t started = 0, finished = 0;  // members
+    KernelCommandRef read;                  // of the first member, which stands for the read
+    Clock clock;                            // what lies before the read, and the read
+    Time begun;                             // of the member whose program began last
+  };
   /// Both sites of a race, the lower number first.
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
 
@@ -104,8 +114,11 @@ class RaceDetector final : public OperationConsumer {
   Clock release(ProgramState& state, std::uint64_t command, bool with_itself);
   void release_by_atomic(ProgramState& state, const KernelCommand& command);
   void acquire_by_atomic(ProgramState& state, const KernelCommand& command);
-  void touch(const ProgramState& state, const KernelCommand& command);
-  bool lies_before(const MemoryAccess& earlier, const MemoryAccess& later) const;
+  void join_multicast(ProgramState& state, KernelCommand& command);
+  void leave_multicast(ProgramState& state, const KernelCommand& command);
+  /// The command of a program accesses memory, behind what the clock has and what was over when the program began.
+  void touch(const KernelCommand& command, std::uint32_t program, const Clock& clock, Time begun);
+  bool lies_before(const MemoryAccess& earlier, std::uint32_t program, const Clock& clock, Time begun) const;
   void report(const MemoryAccess& earlier, const MemoryAccess& later, const std::string& place, Time now);
   RaceAccess describe(const MemoryAccess& access) const;
   void forget_what_is_over();
@@ -116,6 +129,7 @@ class RaceDetector final : public OperationConsumer {
   std::map<hardware::CommandName, Clock> messages_;                      // by the send
   std::unordered_map<std::uint64_t, Clock> signals_;                     // by the address of the word
   std::unordered_map<std::uint64_t, std::map<Sharers, Clock>> atomics_;  // by address, in words
+  std::unordered_map<const hardware::Multicast*, Together> multicasts_;  // looked up only
   ShadowMemory shadow_;
   std::size_t forget_at_ = std::size_t{1} << 20;  // ranges
   std::map<Site, std::uint32_t> site_numbers_;
