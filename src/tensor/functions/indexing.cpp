@@ -74,6 +74,7 @@ std::vector<Tensor> positions_of(const Tensor& mask) {
 struct Indexed {
   Tensor view;
   std::vector<std::optional<Tensor>> tensors;  // by dimension of the view
+  bool by_boolean = false;                     // of a device: what is read so is no view
   bool advanced() const {
     return std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.has_value(); });
   }
@@ -82,7 +83,7 @@ struct Indexed {
 /// Takes a tensor's dimensions one after another as its indices say.
 class Indexer {
  public:
-  Indexer(const Tensor& tensor, std::span<const TensorIndex> indices) : tensor_(tensor), indexed_{tensor, {}} {
+  Indexer(const Tensor& tensor, std::span<const TensorIndex> indices) : tensor_(tensor), indexed_{tensor, {}, false} {
     std::int64_t taken = 0;
     for (const TensorIndex& index : indices) taken += dimensions_of(index);
     if (taken > tensor.dim())
@@ -143,9 +144,13 @@ class Indexer {
     indexed_.tensors[static_cast<std::size_t>(at_++)] = index;
   }
 
+  // On a device no list of indices is made for it: its dimension is there, or empty.
   void take_boolean(bool kept) {
     indexed_.view = indexed_.view.unsqueeze(at_);
-    record(kept ? torch::zeros({1}, kLong) : torch::zeros({0}, kLong));
+    if (tensor_.is_cpu()) return record(kept ? torch::zeros({1}, kLong) : torch::zeros({0}, kLong));
+    if (!kept) indexed_.view = indexed_.view.slice(at_, 0, 0);
+    indexed_.by_boolean = true;
+    ++at_;
   }
 
   void take_tensor(const Tensor& index) {
@@ -315,22 +320,45 @@ Tensor taken_on_device(const Indexed& indexed) {
 Tensor indexed_tensor(const Tensor& tensor, std::span<const TensorIndex> indices) {
   tensor::place_of("index", {tensor});
   const Indexed indexed = Indexer(tensor, indices).result();
+  if (!indexed.advanced() && indexed.by_boolean) return indexed.view.clone();
   if (!indexed.advanced()) return indexed.view.is_same(tensor) ? tensor.alias() : indexed.view;
   return tensor.is_cpu() ? taken(indexed) : taken_on_device(indexed);
 }
 
+/// Whether it is a mask of a device, of the first dimensions of `tensor`.
+bool is_device_mask(const Tensor& tensor, const TensorIndex& index) {
+  if (index.kind() != TensorIndex::Kind::tensor || index.tensor().scalar_type() != kBool) return false;
+  const Tensor& mask = index.tensor();
+  return !tensor.is_cpu() && !mask.is_cpu() && mask.dim() > 0 && mask.dim() <= tensor.dim() &&
+         std::ranges::equal(impl_of(mask).sizes, std::span(impl_of(tensor).sizes).first(impl_of(mask).sizes.size()));
+}
+
+/// One number in the place of all chosen elements, on a device.
+void fill_on_device(const Indexed& indexed, const Tensor& number) {
+  const auto chosen = std::ranges::find_if(indexed.tensors, [](const auto& each) { return each.has_value(); });
+  if (number.numel() != 1 || std::ranges::count_if(indexed.tensors, [](const auto& t) { return t.has_value(); }) != 1) {
+    tensor::fail("index_put_",
+                 "a device tensor takes one number through one tensor of indices, not values or several of these; use "
+                 "torch::where, masked_fill, index_add_ or slices");
+  }
+  indexed.view.index_fill_(chosen - indexed.tensors.begin(), (*chosen)->reshape({-1}), number.reshape({}));
+}
+
 void write_indexed(const Tensor& tensor, std::span<const TensorIndex> indices, const Tensor& value) {
   tensor::place_of("index_put_", {tensor});
+  const bool is_number = value.numel() == 1 && value.is_cpu();
+  if (indices.size() == 1 && is_number && is_device_mask(tensor, indices.front())) {
+    Tensor mask = indices.front().tensor();
+    while (mask.dim() < tensor.dim()) mask = mask.unsqueeze(-1);
+    tensor.masked_fill_(mask, value.item());
+    return;
+  }
   const Indexed indexed = Indexer(tensor, indices).result();
   if (!indexed.advanced()) {
     indexed.view.copy_(value);
     return;
   }
-  if (!tensor.is_cpu()) {
-    tensor::fail("index_put_",
-                 "device tensors cannot be written through a tensor of indices; use torch::where, "
-                 "masked_fill, or slices");
-  }
+  if (!tensor.is_cpu()) return fill_on_device(indexed, value);
   if (value.scalar_type() != tensor.scalar_type()) {
     tensor::fail("index_put_",
                  fmt::format("Index put requires the source and destination dtypes match, got {} for "
@@ -383,7 +411,7 @@ Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where w
     tensors[at] = list;
     for (const std::int64_t value : index_values(list))
       if (value < 0) throw IndexError(fmt::format("index_select: index {} out of range in self", value));
-    return taken({*this, tensors});
+    return taken({*this, tensors, false});
   }
   return selected_on_device("index_select", *this, at, list, false);
 }

@@ -228,7 +228,7 @@ Tensor variance(const char* call, const Tensor& x, IntArrayRef dimensions, bool 
   // A variance may be beyond f16 where its root is not.
   Reduction reduction(call, x, dimensions, keepdim,
                       root && !x.is_cpu() ? tensor::wide_type(x.scalar_type()) : x.scalar_type());
-  if (reduction.out.numel() == 0) return reduction.result();
+  if (reduction.out.numel() == 0) return reduction.result().to(x.scalar_type());
   const std::int64_t correction = unbiased ? 1 : 0;
   if (reduction.place.on_device()) {
     const Extents reduced = reduction.dimensions();
@@ -291,8 +291,9 @@ Tensor truth(const char* call, const Tensor& x, IntArrayRef dimensions, bool kee
         const auto holds = [](std::int64_t value) { return value != 0; };
         return std::int64_t{all ? std::ranges::all_of(row, holds) : std::ranges::any_of(row, holds)};
       }};
-  return reduce(call, all ? ReduceOperation::logical_and : ReduceOperation::logical_or, x, dimensions, keepdim,
-                x.scalar_type(), kBool, reduction);
+  const Tensor result = reduce(call, all ? ReduceOperation::logical_and : ReduceOperation::logical_or, x, dimensions,
+                               keepdim, x.scalar_type(), kBool, reduction);
+  return x.scalar_type() == kByte ? result.to(kByte) : result;  // as PyTorch: bytes stood for bools once
 }
 
 }  // namespace

@@ -168,6 +168,8 @@ std::vector<Snippet> reduction_snippets() {
          both(torch::var_mean(two_rows()));
          both(torch::var_mean(two_rows(), torch::IntArrayRef{1}, false));
          both(torch::std_mean(two_rows(), torch::IntArrayRef{0}, true, true));
+         both(torch::std_mean(two_rows(), 1));
+         both(torch::var_mean(two_rows(), 0));
          show_all(out, torch::diff(two_rows()), torch::diff(two_rows(), 2), torch::diff(matrix(), 1, 0),
                   torch::diff(above_two()), torch::diff(two_rows(), 0), torch::diff(two_rows(), 9));
          attempt(out, [] { torch::bincount(torch::tensor({-1, 2})); });
@@ -182,6 +184,10 @@ std::vector<Snippet> reduction_snippets() {
                   two_rows().std(torch::IntArrayRef{0}), two_rows().var(torch::IntArrayRef{1}, false),
                   two_rows().std(torch::IntArrayRef{0, 1}, true, true), torch::ones({1}).std(), torch::zeros({0}).var(),
                   torch::var(cube(), torch::IntArrayRef{2}), torch::std(cube()));
+         // One dimension, which is no bool.
+         show_all(out, two_rows().var(0), two_rows().var(1), two_rows().std(-1), two_rows().std({1}),
+                  two_rows().var({0}), two_rows().var({-1}), torch::std(cube(), 2), torch::var(cube(), 0),
+                  torch::ones({1}).var(0));
          attempt(out, [] { matrix().std(); });
          attempt(out, [] { two_rows().var(torch::IntArrayRef{3}); });
        }},
@@ -204,7 +210,7 @@ std::vector<Snippet> reduction_snippets() {
          show_all(out, above_two().all(), above_two().any(), above_two().all(0), above_two().any(1, true),
                   matrix().all(), two_rows().any(0), torch::zeros({0}).all(), torch::zeros({0}).any(),
                   torch::zeros({2, 0}).all(1), torch::all(above_two(), 1), torch::any(torch::zeros({2, 2}), 0),
-                  with_nan().all());
+                  above_two().to(torch::kByte).all(), above_two().to(torch::kByte).any(1), with_nan().all());
          attempt(out, [] { above_two().all(2); });
        }},
       {"cumsum",
