@@ -97,7 +97,8 @@ TEST(Embedding, AnIndexOutsideOfTheTableIsAnError) {
     return result.error ? result.error->message : std::string();
   };
   for (const std::int64_t index : {-1, 4}) {
-    EXPECT_THAT(error_of("ahbm", index), ::testing::HasSubstr("index out of range in embedding"));
+    EXPECT_THAT(error_of("ahbm", index),
+                ::testing::HasSubstr("index " + std::to_string(index) + " is out of bounds for a dimension of size 4"));
     EXPECT_THAT(error_of("cpu", index), ::testing::HasSubstr("is out of range of a table of 4 rows"));
   }
   EXPECT_EQ(error_of("ahbm", 3), "");

@@ -98,7 +98,7 @@ TEST(VocabParallelEmbedding, RefusesWhatCannotBe) {
                           torch::ahbm::synchronize();
                         })
                   .error.message,
-              HasSubstr("index out of range in embedding"));
+              HasSubstr("index " + std::to_string(kVocabulary) + " is out of bounds for a dimension of size"));
 }
 
 TEST(VocabParallelEmbedding, SharesSequencesOfTwoDimensionsOnly) {

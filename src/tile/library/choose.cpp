@@ -4,6 +4,7 @@
 
 #include "tile/library/elementwise.h"
 #include "tile/library/embedding.h"
+#include "tile/library/index_check.h"
 #include "tile/program/known.h"
 
 namespace kernbench::tile::library {
@@ -41,8 +42,7 @@ void gather(const View& x, std::size_t dimension, const View& index, const View&
              [&](std::int64_t lane) { return assumed_row(number_of(lane, given, index, at), x.sizes[dimension]); });
       auto chosen = tl::cast(given, DType::i32);
       if (from_end) chosen = tl::where(chosen < 0, chosen + x.sizes[dimension], chosen);
-      tl::device_assert((chosen >= 0) & (chosen < x.sizes[dimension]),
-                        "index out of range in index, gather or index_select");
+      check_indices(given, chosen, x.sizes[dimension]);
       auto elements = chosen * x.strides[dimension];
       for (std::size_t d = 0; d < out.rank(); ++d) {
         if (d == dimension || x.strides[d] == 0 || x.sizes[d] == 1) continue;

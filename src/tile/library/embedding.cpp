@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tile/library/elementwise.h"
+#include "tile/library/index_check.h"
 #include "tile/program/known.h"
 
 namespace kernbench::tile::library {
@@ -32,7 +33,7 @@ Elements elements_of(const View& table, const View& index, const EmbeddingTable&
                      const tl::Extents& shape) {
   const auto number = load(index, at, shape);
   assume(number, [&](std::int64_t lane) { return assumed_row(at[0] + lane, how.whole); });
-  tl::device_assert((number >= 0) & (number < how.whole), "index out of range in embedding");
+  check_indices(number, number, how.whole);
   const bool small = table.tensor.numel() <= std::numeric_limits<std::int32_t>::max();
   const auto row = tl::cast(number - how.first, small ? DType::i32 : DType::i64);
   auto inside = (row >= 0) & (row < table.sizes[0]);
