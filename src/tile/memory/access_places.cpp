@@ -114,8 +114,9 @@ class RunLocator {
 
   template <class Add>
   void locate(const LaneRun& run, const Add& add) {
-    if (run.rows == 1 && !tensor_.shape.empty() && locate_in_row(run, add)) return;
-    const std::array<std::int64_t, 2> sizes{run.rows, run.length}, strides{run.stride, 1}, lanes{run.lane_stride, 1};
+    if (run.rows == 1 && run.lane_step == 1 && !tensor_.shape.empty() && locate_in_row(run, add)) return;
+    const std::array<std::int64_t, 2> sizes{run.rows, run.length}, strides{run.stride, 1},
+        lanes{run.lane_stride, run.lane_step};
     for (const addressing::ShardPiece& piece :
          locate_lanes(tensor_, {run.offset, run.lane, sizes, strides, lanes}, reader_)) {
       add(piece);
@@ -310,13 +311,13 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
     element += lane[i] * block.strides[i];
     number += lane[i] * block.lane_strides[i];
   }
-  throw OutOfBoundsError(
-      fmt::format(
-          "tl::{}: lane {} of the block of shape {} and strides {} lies at element {} of tensor {} of shape {}; "
-          "valid are 0 to {}",
-          call.name, lane_text(number, block.tile), to_text(block.tile), to_text(block.strides), element,
-          tensor.descriptor().name, to_text(tensor.shape()), elements - 1),
-      call.program.place(call.where));
+  const std::string what =
+      block.tile.size() == 0 ? std::string("the pointer")
+                             : fmt::format("lane {} of the block of shape {} and strides {}",
+                                           lane_text(number, block.tile), to_text(block.tile), to_text(block.strides));
+  throw OutOfBoundsError(fmt::format("tl::{}: {} lies at element {} of tensor {} of shape {}; {}", call.name, what,
+                                     element, tensor.descriptor().name, to_text(tensor.shape()), valid_text(elements)),
+                         call.program.place(call.where));
 }
 
 Places places_of_strided(const AccessCall& call, const tl::Tensor& tensor, const StridedBlock& block, bool write) {

@@ -162,10 +162,10 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
         continue;
       }
       throw OutOfBoundsError(
-          fmt::format("tl::{}: lane {} points to element {} + {} of tensor {} of shape {}; valid are 0 to {}; mask the "
+          fmt::format("tl::{}: lane {} points to element {} + {} of tensor {} of shape {}; {}; mask the "
                       "lane or correct its offset",
                       call, lane_text(number, shape), base, step, tensor.name,
-                      to_text(pointers.base().tensor().shape()), elements - 1),
+                      to_text(pointers.base().tensor().shape()), valid_text(elements)),
           program.place(where));
     }
   }
@@ -174,33 +174,71 @@ PointerLanes resolve_lanes(Program& program, const char* call, const tl::Pointer
 
 namespace {
 
-/// Runs of lanes whose elements follow each other.
-std::vector<LaneRun> simple_runs(const PointerLanes& lanes) {
-  std::vector<LaneRun> runs;
+/// A lane that is active, and how many before it name its element.
+struct NamedLane {
+  std::int64_t lane, offset, repeats;
+};
+
+std::vector<NamedLane> active_lanes(const PointerLanes& lanes) {
+  std::vector<NamedLane> active;
+  active.reserve(lanes.offsets.size());
   for (std::size_t lane = 0; lane < lanes.offsets.size(); ++lane) {
-    if (!lanes.is_active(lane)) continue;
-    const auto number = static_cast<std::int64_t>(lane);
+    if (lanes.is_active(lane)) active.push_back({static_cast<std::int64_t>(lane), lanes.offsets[lane], 0});
+  }
+  return active;
+}
+
+/// By their elements' places in memory. Of lanes that name one element each has a turn of its own, in their order.
+void sort_by_address(std::vector<NamedLane>& lanes) {
+  std::ranges::stable_sort(lanes, {}, &NamedLane::offset);
+  for (std::size_t i = 1; i < lanes.size(); ++i) {
+    if (lanes[i].offset == lanes[i - 1].offset) lanes[i].repeats = lanes[i - 1].repeats + 1;
+  }
+  std::ranges::stable_sort(lanes, {}, &NamedLane::repeats);
+}
+
+/// Runs of lanes at equal distances, of `step` if that is given, whose elements follow each other.
+std::vector<LaneRun> simple_runs(const std::vector<NamedLane>& lanes, std::optional<std::int64_t> step) {
+  std::vector<LaneRun> runs;
+  for (const NamedLane& next : lanes) {
     if (!runs.empty()) {
       LaneRun& last = runs.back();
-      if (number == last.lane + last.length && lanes.offsets[lane] == last.offset + last.length) {
+      if (last.length == 1) last.lane_step = step.value_or(next.lane - last.lane);
+      if (next.lane == last.lane + last.length * last.lane_step && next.offset == last.offset + last.length) {
         ++last.length;
         continue;
       }
+      if (last.length == 1) last.lane_step = 1;
     }
-    runs.push_back({.lane = number, .offset = lanes.offsets[lane]});
+    runs.push_back({.lane = next.lane, .offset = next.offset});
   }
+  if (!runs.empty() && runs.back().length == 1) runs.back().lane_step = 1;
   return runs;
+}
+
+/// In the order of lanes, or of addresses where the tile's own order hardly follows the memory, as that of a transposed
+/// or a reversed tile: a DMA engine takes its lanes as they lie.
+std::vector<LaneRun> simple_runs(const PointerLanes& lanes) {
+  std::vector<NamedLane> active = active_lanes(lanes);
+  std::vector<LaneRun> by_lane = simple_runs(active, 1);
+  if (2 * by_lane.size() <= active.size()) return by_lane;
+  sort_by_address(active);
+  std::vector<LaneRun> by_address = simple_runs(active, std::nullopt);
+  return 2 * by_address.size() <= by_lane.size() ? by_address : by_lane;
 }
 
 /// How many of the runs from `first` on are rows of one.
 std::size_t rows_from(const std::vector<LaneRun>& runs, std::size_t first) {
-  if (first + 1 >= runs.size() || runs[first + 1].length != runs[first].length) return 1;
+  const auto is_like_first = [&](const LaneRun& run) {
+    return run.length == runs[first].length && run.lane_step == runs[first].lane_step;
+  };
+  if (first + 1 >= runs.size() || !is_like_first(runs[first + 1])) return 1;
   const std::int64_t stride = runs[first + 1].offset - runs[first].offset;
   const std::int64_t lane_stride = runs[first + 1].lane - runs[first].lane;
   if (stride < runs[first].length) return 1;  // rows may not overlap
   std::size_t rows = 2;
   for (std::size_t next = first + 2; next < runs.size(); ++next, ++rows) {
-    if (runs[next].length != runs[first].length || runs[next].offset - runs[next - 1].offset != stride ||
+    if (!is_like_first(runs[next]) || runs[next].offset - runs[next - 1].offset != stride ||
         runs[next].lane - runs[next - 1].lane != lane_stride)
       break;
   }

@@ -25,15 +25,16 @@ struct PointerLanes {
 PointerLanes resolve_lanes(Program& program, const char* call, const tl::PointerTile& pointers, const TileState* mask,
                            const tl::Where& where, bool write);
 
-/// `rows` runs of `length` lanes: lane `lane + r * lane_stride + i` is element `offset + r * stride + i`.
+/// `rows` runs of `length` lanes: lane `lane + r * lane_stride + i * lane_step` is element `offset + r * stride + i`.
 struct LaneRun {
   std::int64_t lane = 0, offset = 0;
   std::int64_t length = 1, rows = 1;
-  std::int64_t stride = 0, lane_stride = 0;
+  std::int64_t stride = 0, lane_stride = 0, lane_step = 1;
   bool operator==(const LaneRun&) const = default;
 };
 
-/// The active lanes as runs, in the order of lanes; no run names an element twice. Runs of equal length at equal
+/// The active lanes as runs, in the order of lanes, or of addresses where that makes half as many or fewer; no run
+/// names an element twice, and of lanes that name one element the later lane comes later. Runs of equal length at equal
 /// distances, three or more, become rows of one.
 std::vector<LaneRun> runs_of(const PointerLanes& lanes);
 

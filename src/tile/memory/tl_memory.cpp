@@ -33,10 +33,10 @@ void check_box(const AccessCall& call, const Tensor& tensor, const Extents& offs
     if (!must_begin_inside) continue;
     if (offsets[dimension] < 0 || offsets[dimension] >= extents[dimension]) {
       throw OutOfBoundsError(
-          fmt::format("tl::{}: offset {} in dimension {} lies outside of tensor {} of shape {}; valid are 0 to {} (a "
+          fmt::format("tl::{}: offset {} in dimension {} lies outside of tensor {} of shape {}; {} (a "
                       "block may reach past the end, but must begin inside)",
                       call.name, offsets[dimension], dimension, descriptor.name, to_text(tensor.shape()),
-                      extents[dimension] - 1),
+                      tile::valid_text(extents[dimension])),
           call.program.place(call.where));
     }
   }

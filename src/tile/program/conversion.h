@@ -29,5 +29,7 @@ inline numerics::Scalar to_scalar(const tl::Scalar& scalar) {
 
 /// "[128, 64]"
 std::string to_text(const tl::Extents& extents);
+/// "valid are 0 to 127"; of an extent of 0 that there are none.
+std::string valid_text(std::int64_t extent);
 
 }  // namespace kernbench::tile

@@ -15,6 +15,9 @@ namespace kernbench::tile {
 std::string to_text(const tl::Extents& extents) {
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }
+std::string valid_text(std::int64_t extent) {
+  return extent > 0 ? fmt::format("valid are 0 to {}", extent - 1) : "it has none";
+}
 
 }  // namespace kernbench::tile
 
