@@ -114,6 +114,29 @@ TEST(AttentionPlans, LeaveNoProgramWithoutWorkWhereThereIsEnough) {
   EXPECT_LE(idle(one), 64);
 }
 
+// One row more than a power of two must not be a unit of its own, on a program that has one already; nor are the keys
+// split, with a second launch for the sums, where rows are enough.
+TEST(AttentionPlans, ShareRowsEvenly) {
+  for (const std::int64_t length : {128, 129, 160, 257, 320, 513}) {
+    const AttentionShape shape{.heads = 32,
+                               .kv_heads = 32,
+                               .length = length,
+                               .keys = length,
+                               .size = 128,
+                               .value_size = 128,
+                               .dtype = DType::f16};
+    const auto plan = plan_attention(shape, 128, kBudget);
+    EXPECT_EQ(plan->splits, 1) << length;
+    std::int64_t most = 0;
+    for (const auto& units : plan->units) {
+      std::int64_t rows = 0;
+      for (const AttentionUnit& unit : units) rows += unit.rows;
+      most = std::max(most, rows);
+    }
+    EXPECT_LE(most, (length + 3) / 4) << length << ": four programs for each head";
+  }
+}
+
 TEST(AttentionPlans, AreNoneWhereOneRowDoesNotFit) {
   const AttentionShape shape{.size = 4096, .value_size = 4096};
   EXPECT_EQ(plan_attention(shape, 4, 64 << 10), nullptr);

@@ -275,7 +275,7 @@ class AttentionCandidate {
     plan_.turns_scores = plan_.rows * plan_.heads < shape.size;
     deal(programs);
     cost_ += attention_step_cost(shape, plan_.rows * plan_.heads, static_cast<double>(plan_.keys)).ends();
-    if (plan_.splits > 1) cost_ += kFinish + 2.0 * static_cast<double>(plan_.splits * shape_.value_size);
+    if (plan_.splits > 1) cost_ += kFinish + kEachPartial * partials_of(programs);
   }
   bool fits() const { return fits_; }
   double cost() const { return cost_; }
@@ -283,7 +283,13 @@ class AttentionCandidate {
 
  private:
   using Costed = std::pair<double, AttentionUnit>;
-  static constexpr double kFinish = 64 * 1024;  // of a second launch: about 2 us
+  // Of a second launch, about 2 us; and of what each program writes for it, and reads in it.
+  static constexpr double kFinish = 190'000, kEachPartial = 8;
+
+  double partials_of(std::int64_t programs) const {
+    const std::int64_t rows = plan_.splits * shape_.batch * shape_.heads * shape_.length;
+    return static_cast<double>(parts_of_size(rows, programs) * shape_.value_size);
+  }
 
   bool fits(std::int64_t budget) const {
     return attention_tcm_bytes(shape_, plan_.rows * plan_.heads, plan_.keys) <= budget;
@@ -364,6 +370,18 @@ class AttentionCandidate {
   bool fits_ = false;
 };
 
+/// Rows of a unit, the most first: powers of two, and about as many that divide a length evenly, so that one row more
+/// than these is no unit of its own.
+std::vector<std::int64_t> row_choices(std::int64_t length) {
+  std::vector<std::int64_t> choices;
+  for (std::int64_t rows = 256; rows >= 1; rows /= 2) {
+    const std::int64_t even = rows < length ? parts_of_size(length, length / rows) : rows;
+    if (even != rows) choices.push_back(even);
+    choices.push_back(rows);
+  }
+  return choices;
+}
+
 }  // namespace
 
 std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape, std::int64_t programs,
@@ -371,7 +389,7 @@ std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape,
   // Units beyond these only make steps shorter.
   const std::int64_t enough = kEnoughUnits * programs;
   std::optional<AttentionCandidate> best;
-  for (std::int64_t rows = 256; rows >= 1; rows /= 2) {
+  for (const std::int64_t rows : row_choices(shape.length)) {
     const std::int64_t units = parts_of_size(shape.batch * shape.heads * shape.length, rows);
     if (best && units > enough) break;
     for (std::int64_t splits = 1; splits <= std::min(programs, shape.keys); splits *= 2) {
