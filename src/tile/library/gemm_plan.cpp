@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -365,6 +366,7 @@ class Planner {
     }
     measurements_.take_shorter(std::move(in_steps), best, 1);
     if (problem_.tile_k == 0) add_longer_steps(in_one, best.plan);
+    add_smaller_tiles(in_one, best.plan);
     measurements_.take_shorter(std::move(in_one), best, 1);
     std::vector<GemmPlan> shared;
     const GemmTiles found = tiles_of(best.plan);
@@ -392,6 +394,7 @@ class Planner {
     tried.clear();
     if (best.plan.vector_share > 0) add(best.plan);
     if (problem_.tile_k == 0 && mates.ns < kLongerStepsWithin * best.ns) add_longer_steps(tried, mates.plan);
+    if (mates.ns < kLongerStepsWithin * best.ns) add_smaller_tiles(tried, mates.plan);
     const bool shorter = mates.ns < measurements_.margin() * best.ns;
     measurements_.take_shorter(std::move(tried), shorter ? best = std::move(mates) : best,
                                shorter ? 1 : measurements_.margin());
@@ -434,6 +437,25 @@ class Planner {
         all.push_back(plan);
         all.back().tile_k = tiles.k, all.back().first_k = tiles.first_k, all.back().tcm_bytes = law_.tcm_bytes(tiles);
       }
+    }
+  }
+
+  /// `plan` in tiles of half the rows or columns where these are several folds: what it loads twice then comes from its
+  /// mates, the first sums are stored sooner, and more steps fit.
+  void add_smaller_tiles(std::vector<GemmPlan>& all, const GemmPlan& plan) const {
+    if (plan.vector_share > 0) return;
+    const MeshExtent& array = topology_.pe.gemm.array;
+    const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t depth) {
+      GemmTiles tiles = tiles_of(plan);
+      tiles.m = m, tiles.n = n, tiles.depth = depth;
+      if (law_.tcm_bytes(tiles) > law_.tcm_budget()) return;
+      all.push_back(plan);
+      all.back().tile_m = m, all.back().tile_n = n, all.back().depth = depth;
+      all.back().tcm_bytes = law_.tcm_bytes(tiles);
+    };
+    for (const std::int64_t depth : std::set<std::int64_t>{plan.depth, depths().back()}) {
+      if (problem_.tile_m == 0 && plan.tile_m > array.height) add(tl::cdiv(plan.tile_m, 2), plan.tile_n, depth);
+      if (problem_.tile_n == 0 && plan.tile_n > array.width) add(plan.tile_m, tl::cdiv(plan.tile_n, 2), depth);
     }
   }
 
