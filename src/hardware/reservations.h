@@ -22,6 +22,8 @@ class Reservations : public sim::Waitable {
   /// `by`: the command that gives back, so that whoever waits can say what it waited for; may be null.
   void give_back(std::int64_t units, Command* by = nullptr);
   std::int64_t units_taken() const { return taken_; }
+  /// Of the request that is granted next; 0: nobody waits.
+  std::int64_t units_wanted() const { return requests_.empty() ? 0 : requests_.front()->units; }
 
  private:
   struct Request {

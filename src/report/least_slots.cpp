@@ -49,7 +49,17 @@ std::string end_of(const RunResult& result) {
   return status_of(result) == RunStatus::check_failed ? ", and a check then fails" : "";
 }
 
+bool waits_for_room(const ErrorResult& error) {
+  return std::ranges::any_of(
+      error.waits, [](const WaitEdgeResult& wait) { return wait.target.find(".tcm (") != std::string::npos; });
+}
+
 const char* what_remains(const ErrorResult& error) {
+  if (waits_for_room(error)) {
+    return "programs wait for room in a TCM that others hold; let those of one PE need less than its capacity "
+           "together, "
+           "or launch them on one stream";
+  }
   return error.cycles.empty() ? "what is missing is something else" : "the programs wait for each other's messages";
 }
 

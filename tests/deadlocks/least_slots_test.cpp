@@ -67,6 +67,13 @@ TEST(LeastSlots, OtherErrorsAndDeadlocksWithoutASendThatWaitsAreNotRunAgain) {
   EXPECT_THAT(made.runs, IsEmpty());
 }
 
+TEST(LeastSlots, ADeadlockOfRoomIsNoneOfMessages) {
+  ErrorResult error = deadlock("its tiles");
+  error.waits.front().target = "sip0.cube0.pe0.tcm (1 MiB wanted, 512 KiB of 4 MiB free)";
+  Made made{1};
+  EXPECT_THAT(made.find(error)->text, HasSubstr("no number of slots breaks it: programs wait for room in a TCM"));
+}
+
 TEST(LeastSlots, ADeadlockOfMessagesBehindThatOfSlotsEndsTheSearch) {
   Made made{8, ending_with(deadlock("a message with tag 0 of sip0.cube0.pe1"))};
   const auto advice = made.find();

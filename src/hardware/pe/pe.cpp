@@ -51,7 +51,7 @@ Pe::Pe(const PeEnvironment& environment, PeCoordinate at)
     dma_.push_back(std::make_unique<DmaQueue>(environment.scheduler, environment.transport, environment.topology, at,
                                               queue, tlb_, environment.models.dma(at, queue)));
   }
-  tcm_.describe_as([at] { return to_name(at) + ".tcm"; });
+  tcm_.describe_as([this, at] { return to_name(at) + ".tcm" + tcm_.wanted_text(); });
   tcm_.provided_by([this](std::vector<sim::WaitEdge>& edges) { tcm_providers(edges); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "base/text.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
@@ -30,6 +31,12 @@ CommandRef TcmAllocator::reserve(Bytes request) {
 
 void TcmAllocator::release(Bytes request) {
   give_back(rounded(request).count(), releaser_);
+}
+
+std::string TcmAllocator::wanted_text() const {
+  if (units_wanted() == 0) return "";
+  return " (" + to_text(Bytes(units_wanted())) + " wanted, " + to_text(capacity_ - used()) + " of " +
+         to_text(capacity_) + " free)";
 }
 
 }  // namespace kernbench::hardware

@@ -1,6 +1,8 @@
 // The tightly coupled memory of a PE: room for tiles, and the port through which the DMA engine reaches it.
 #pragma once
 
+#include <string>
+
 #include "hardware/fabric/fabric.h"
 #include "hardware/reservations.h"
 #include "kernbench/coordinates.h"
@@ -26,6 +28,8 @@ class TcmAllocator : public Reservations {
   /// Returns the command whose end made room; null when there was no wait, or when a program let a tile go.
   CommandRef reserve(Bytes request);
   void release(Bytes request);
+  /// " (1 MiB wanted, 512 KiB of 4 MiB free)" while somebody waits, else empty.
+  std::string wanted_text() const;
   /// What is released from now on is let go by this command; null: by programs.
   void released_by(Command* command) { releaser_ = command; }
 
