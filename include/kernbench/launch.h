@@ -75,7 +75,9 @@ struct ArgumentFits
     : std::bool_constant<std::is_same_v<std::decay_t<Argument>, Tensor>
                              ? std::is_same_v<Parameter, tl::Tensor> || std::is_same_v<Parameter, tl::In>
                              : std::is_convertible_v<Argument, Parameter> && !std::is_same_v<Parameter, tl::Tensor> &&
-                                   !std::is_same_v<Parameter, tl::In>> {};
+                                   !std::is_same_v<Parameter, tl::In> &&
+                                   !(std::is_floating_point_v<std::decay_t<Argument>> &&
+                                     std::is_integral_v<Parameter>)> {};
 
 template <class Parameter, class Argument>
 Parameter convert_argument(LaunchBuilder& builder, Argument&& argument) {
@@ -94,7 +96,7 @@ void launch(const LaunchOptions& options, const LaunchName& name, Kernel kernel,
   if constexpr (sizeof...(Parameters) == sizeof...(Arguments)) {
     static_assert((ArgumentFits<std::decay_t<Parameters>, Arguments>::value && ...),
                   "torch::launch: an argument's type does not fit the kernel's parameter (torch::Tensor goes to "
-                  "tl::Tensor or tl::In, everything else must convert)");
+                  "tl::Tensor or tl::In, everything else must convert, and no float to an integer)");
     LaunchBuilder builder(name);
     // Braces fix the order of conversion to that of the arguments.
     std::tuple<std::decay_t<Parameters>...> bound{

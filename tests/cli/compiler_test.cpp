@@ -27,6 +27,24 @@ TEST(CompilerTest, PathsAndSourceSuffixesAreFiles) {
   for (const char* name : {"gemm", "a.c", "cpp", "a.cpp.txt"}) EXPECT_FALSE(is_bench_file(name)) << name;
 }
 
+TEST(CompilerTest, AnErrorInAHeaderIsWhereTheSourceAskedForIt) {
+  const std::string own = "dir/x.cpp:3:5: error: no\n", header = "lib/launch.h:92:39: error: static assertion failed\n";
+  const std::string asked =
+      "lib/launch.h:150:9:   required from 'void launch()'\ndir/x.cpp:8:16:   required from here\n";
+  const auto place = [](const std::string& messages) { return first_error(messages, "dir/x.cpp").where; };
+  EXPECT_EQ(place(own), "dir/x.cpp:3:5");
+  EXPECT_EQ(place(header), "lib/launch.h:92:39");
+  EXPECT_EQ(place(asked + header + own), "dir/x.cpp:8:16");
+  EXPECT_EQ(place(asked + own), "dir/x.cpp:3:5");
+  EXPECT_EQ(place(asked + "lib/launch.h:5:5: warning: unused\n" + header), "lib/launch.h:92:39");
+  EXPECT_EQ(place("dir/y_x.cpp:8:16:   required from here\n" + header), "lib/launch.h:92:39");
+  // clang says it behind.
+  EXPECT_EQ(place(header + "dir/x.cpp:7:3: note: in instantiation of function template\n" + own), "dir/x.cpp:7:3");
+  EXPECT_EQ(place(header + own), "lib/launch.h:92:39");
+  EXPECT_EQ(first_error(asked + header, "x.cpp").message, "static assertion failed");
+  EXPECT_EQ(place("nothing\n"), "");
+}
+
 TEST(CompilerTest, WordsAreSplitAsAShellDoes) {
   EXPECT_THAT(words_of("  -O3\t-I/a ", "x"), ElementsAre("-O3", "-I/a"));
   EXPECT_THAT(words_of("-DX='a b' \"-I/c d\" \\\"e\\ f ''", "x"), ElementsAre("-DX=a b", "-I/c d", "\"e f", ""));
@@ -37,14 +55,15 @@ TEST(CompilerTest, WordsAreSplitAsAShellDoes) {
 TEST(CompilerTest, TheFirstErrorIsFoundAmongWarningsAndColours) {
   const Diagnostic plain = first_error(
       "In file included from a.cpp:1:\na.cpp:3:9: warning: unused\na.cpp:12:5: error: 'foo' was not declared\n"
-      "b.h:1:1: error: another\n");
+      "b.h:1:1: error: another\n",
+      "a.cpp");
   EXPECT_EQ(plain.where, "a.cpp:12:5");
   EXPECT_EQ(plain.message, "'foo' was not declared");
   const Diagnostic coloured = first_error(
-      "\x1b[01m\x1b[Ka.cpp:1:10:\x1b[m\x1b[K \x1b[01;31m\x1b[Kfatal error: \x1b[m\x1b[Kx.h: No such file\n");
+      "\x1b[01m\x1b[Ka.cpp:1:10:\x1b[m\x1b[K \x1b[01;31m\x1b[Kfatal error: \x1b[m\x1b[Kx.h: No such file\n", "a.cpp");
   EXPECT_EQ(coloured.where, "a.cpp:1:10");
   EXPECT_EQ(coloured.message, "x.h: No such file");
-  EXPECT_EQ(first_error("ld: cannot find -lx\n").where, "");
+  EXPECT_EQ(first_error("ld: cannot find -lx\n", "a.cpp").where, "");
 }
 
 TEST(CompilerTest, DependenciesAreReadFromAMakeRule) {

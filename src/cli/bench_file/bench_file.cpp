@@ -182,7 +182,7 @@ class Compilation {
     const bool in_vain = result.exit_code != 0 && again == Again::where_the_disk_is_full && cache_is_full();
     if (!result.output.empty() && !in_vain) hooks_.messages(result.output);
     if (result.exit_code == 0) return;
-    const Diagnostic first = first_error(result.output);
+    const Diagnostic first = first_error(result.output, job_.source);
     if (!first.where.empty()) throw ConfigurationError("does not compile: " + first.message, first.where);
     throw ConfigurationError(
         fmt::format("does not compile: {} ended with exit code {}", compiler_.command.front(), result.exit_code),

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/quantity.h"
 #include "cli/bench_file/installation.h"
@@ -109,20 +111,57 @@ std::vector<std::string> compile_command(const Compiler& compiler, const Compile
   return command;
 }
 
-Diagnostic first_error(const std::string& messages) {
-  const std::string text = without_escapes(messages);
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    for (const std::string_view mark : {": error: ", ": fatal error: "}) {
-      const std::size_t at = line.find(mark);
-      if (at != std::string_view::npos) {
-        return {std::string(line.substr(0, at)), std::string(line.substr(at + mark.size()))};
-      }
-    }
-    start = end + 1;
+namespace {
+
+/// "x.cpp:12:5" of a line "path/x.cpp:12:5: …" that goes on with `mark`, when x.cpp is the name of `source`; else
+/// empty.
+std::string place_in(const std::string& source, std::string_view line, std::string_view mark) {
+  const std::string name = std::filesystem::path(source).filename().string() + ":";
+  const std::size_t place = line.find(name), end = line.find(mark, place);
+  const bool whole = place == 0 || (place != std::string_view::npos && line[place - 1] == '/');
+  return whole && end != std::string_view::npos ? std::string(line.substr(0, end)) : std::string();
+}
+
+/// Where the source asked for a template that the lines around are about.
+std::string asked_for_in(const std::string& source, std::string_view line) {
+  const std::string by_gcc = place_in(source, line, ":   required from");
+  return by_gcc.empty() ? place_in(source, line, ": note: in instantiation of") : by_gcc;
+}
+
+/// The error that a line tells of, or an empty one.
+Diagnostic error_of(std::string_view line) {
+  for (const std::string_view mark : {": error: ", ": fatal error: "}) {
+    const std::size_t at = line.find(mark);
+    if (at == std::string_view::npos) continue;
+    return {std::string(line.substr(0, at)), std::string(line.substr(at + mark.size()))};
   }
   return {};
+}
+
+}  // namespace
+
+// gcc says before an error, or a warning, what asked for the template, and clang behind it.
+Diagnostic first_error(const std::string& messages, const std::string& source) {
+  std::istringstream lines(without_escapes(messages));
+  Diagnostic first;
+  std::string asked;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::string place = asked_for_in(source, line); !place.empty()) {
+      asked = std::move(place);
+      if (!first.where.empty()) break;
+      continue;
+    }
+    if (line.find(": warning: ") != std::string::npos) asked.clear();
+    Diagnostic error = error_of(line);
+    if (error.where.empty()) continue;
+    if (!first.where.empty()) break;  // the next one
+    first = std::move(error);
+    const bool is_own = !place_in(source, line, ": error: ").empty();
+    if (is_own) asked.clear();
+    if (is_own || !asked.empty()) break;
+  }
+  if (!asked.empty()) first.where = asked;
+  return first;
 }
 
 std::vector<std::string> dependencies_of(const std::string& rule) {

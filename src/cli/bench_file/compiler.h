@@ -32,11 +32,12 @@ struct CompileJob {
 std::vector<std::string> compile_command(const Compiler& compiler, const CompileJob& job, const std::string& output,
                                          const std::string& dependencies);
 
-/// Where the first error of a compiler's messages is ("x.cpp:12:5"), and what it says. Empty when there is none.
+/// Where the first error of a compiler's messages is ("x.cpp:12:5"), and what it says. Empty when there is none. Of an
+/// error in a header that a template of `source` has led to, where in `source` it was asked for.
 struct Diagnostic {
   std::string where, message;
 };
-Diagnostic first_error(const std::string& messages);
+Diagnostic first_error(const std::string& messages, const std::string& source);
 
 /// The files that a list of dependencies in the form of make names, the source file included.
 std::vector<std::string> dependencies_of(const std::string& rule);

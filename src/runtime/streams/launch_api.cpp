@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "kernbench/error.h"
 #include "kernbench/launch.h"
 #include "runtime/context.h"
@@ -65,7 +66,8 @@ std::shared_ptr<const addressing::TensorDescriptor> LaunchBuilder::add(const Ten
 namespace {
 
 /// The PEs that the options name, in their order.
-std::vector<PeCoordinate> named_pes(const LaunchOptions& options, int device, const topology::Topology& topology) {
+std::vector<PeCoordinate> named_pes(const std::string& name, const LaunchOptions& options, int device,
+                                    const topology::Topology& topology) {
   std::vector<PeCoordinate> pes;
   for (const auto& [cube, pe] : options.pes) {
     if (cube.value < 0 || cube.value >= topology.sip.cubes.count() || pe.value < 0 ||
@@ -77,7 +79,12 @@ std::vector<PeCoordinate> named_pes(const LaunchOptions& options, int device, co
     pes.push_back({SipId{device}, cube, pe});
   }
   std::sort(pes.begin(), pes.end());
-  pes.erase(std::unique(pes.begin(), pes.end()), pes.end());
+  if (const auto twice = std::adjacent_find(pes.begin(), pes.end()); twice != pes.end()) {
+    throw ValueError(
+        fmt::format("torch::launch: {} names {} twice in pes; name each PE once, and give a grid for more "
+                    "programs than PEs",
+                    name, to_text(*twice)));
+  }
   return pes;
 }
 
@@ -130,7 +137,7 @@ void LaunchBuilder::enqueue(std::function<void()> body, const LaunchOptions& opt
     throw ValueError(fmt::format("torch::launch: {} has both all_pes and pes; give one of them", plan.name));
   }
   plan.grid = grid_of(options, plan.name);
-  plan.pes = named_pes(options, plan.device, topology);
+  plan.pes = named_pes(plan.name, options, plan.device, topology);
   if (options.all_pes || (plan.grid && plan.pes.empty())) {
     plan.pes = state_->context.part(SipId{plan.device}).pes(topology);
   }
