@@ -108,4 +108,37 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
+namespace {
+
+/// Takes the digits at the front of `text`, without zeros before them.
+std::string_view take_number(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+bool begins_with_digit(std::string_view text) {
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+}  // namespace
+
+bool NaturalLess::operator()(std::string_view a, std::string_view b) const {
+  std::string_view left = a, right = b;
+  while (!left.empty() && !right.empty()) {
+    if (begins_with_digit(left) && begins_with_digit(right)) {
+      const std::string_view x = take_number(left), y = take_number(right);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      continue;
+    }
+    if (left.front() != right.front()) return left.front() < right.front();
+    left.remove_prefix(1);
+    right.remove_prefix(1);
+  }
+  return left.empty() && right.empty() ? a < b : left.size() < right.size();
+}
+
 }  // namespace kernbench

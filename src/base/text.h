@@ -25,4 +25,11 @@ std::string to_text(PeCoordinate pe);
 /// The candidate nearest to `word` by edit distance when near enough to be a likely typo, else "".
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+/// The order of names in which numbers stand by their value: "64 B" before "1024 B". Strict; equal names only are
+/// equal.
+struct NaturalLess {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+
 }  // namespace kernbench

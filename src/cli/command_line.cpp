@@ -158,7 +158,7 @@ struct DescribeTexts {
     distributed::DescriptionRequest& request = out.algorithm.emplace();
     request.name = single("--algorithm", algorithm, "");
     request.operation = single("--operation", operation, "");
-    request.ranks = static_cast<int>(ccl_number_of("--ranks", single("--ranks", ranks, "0"), 0));
+    if (!ranks.empty()) request.ranks = static_cast<int>(ccl_number_of("--ranks", single("--ranks", ranks, ""), 1));
     request.bytes = ccl_size_of("--bytes", single("--bytes", bytes, "1M"));
     out.load = load;
   }

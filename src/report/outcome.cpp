@@ -30,7 +30,7 @@ std::string headline(const ErrorResult& error) {
   const std::string& message = error.rank_errors.empty() ? error.message : error.rank_errors.front().message;
   std::string_view first = std::string_view(message).substr(0, message.find('\n'));
   // What leads to the lines below.
-  for (const std::string_view end : {"; fibers then:", ":"}) {
+  for (const std::string_view end : {"; fibers then:", ". Live tiles:", ":"}) {
     if (first.ends_with(end) && first.size() < message.size()) first.remove_suffix(end.size());
   }
   const std::string line = one_line(first);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace kernbench {
 namespace {
@@ -62,6 +64,17 @@ TEST(TextTest, NearestFindsTyposAndNothingElse) {
 TEST(TextTest, NearestPrefersTheFirstOfEquals) {
   static constexpr std::array<std::string_view, 2> keys{"abcx", "abcy"};
   EXPECT_EQ(nearest("abcz", keys), "abcx");
+}
+
+TEST(TextTest, NaturalOrderTakesNumbersByValue) {
+  const std::vector<std::string> ordered{"",  "0",  "00",  "01",  "1",    "2",    "10",
+                                         "a", "a2", "a2b", "a10", "a10b", "b1c9", "b1c10"};
+  const NaturalLess less;
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    for (std::size_t j = 0; j < ordered.size(); ++j) {
+      EXPECT_EQ(less(ordered[i], ordered[j]), i < j) << ordered[i] << " and " << ordered[j];
+    }
+  }
 }
 
 }  // namespace

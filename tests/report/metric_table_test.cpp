@@ -32,6 +32,20 @@ TEST(MetricTableTest, QuantitiesOfTheSameItemsStandSideBySideTheFastestItemFirst
   EXPECT_EQ(table.at(metrics, 1, 1).value, 8192);
 }
 
+TEST(MetricTableTest, NumbersInNamesStandByTheirValue) {
+  std::map<std::string, Metric> metrics;
+  for (const char* quantity : {"rate", "time"}) {
+    for (const char* item : {"1024 B", "64 B", "131072 B", "64 KiB"}) {
+      metrics[std::string(quantity) + ", " + item] = {3, "ns"};
+    }
+  }
+  EXPECT_EQ(metric_table(metrics).items, (std::vector<std::string>{"64 B", "64 KiB", "1024 B", "131072 B"}));
+  std::vector<std::string_view> names;
+  for (const auto& [name, metric] : shown(metrics)) names.push_back(name);
+  EXPECT_EQ(names.front(), "rate, 64 B");
+  EXPECT_EQ(names.back(), "time, 131072 B");
+}
+
 TEST(MetricTableTest, OneQuantityOrOneItemOrUnequalItemsMakeNoTable) {
   EXPECT_TRUE(metric_table({}).items.empty());
   EXPECT_TRUE(metric_table({{"time, a", {1, "ns"}}, {"time, b", {2, "ns"}}}).items.empty());

@@ -56,6 +56,8 @@ TEST(OutcomeTest, AnErrorInOneLineNamesTheFirstRankThatFailed) {
   EXPECT_EQ(headline({"DeadlockError", "deadlock at 2 us: who\nand more", ""}), "DeadlockError: deadlock at 2 us: who");
   EXPECT_EQ(headline({"TimeLimitError", "beyond 1 ms (the next event is at 2 ms); fibers then:\n  main waits", ""}),
             "TimeLimitError: beyond 1 ms (the next event is at 2 ms)");
+  EXPECT_EQ(headline({"OutOfMemoryError", "too small; use smaller tiles. Live tiles:\n  tile 1", ""}),
+            "OutOfMemoryError: too small; use smaller tiles");
   EXPECT_EQ(headline({"Error", "2 are left; call recv for each:\n  one", ""}), "Error: 2 are left; call recv for each");
   EXPECT_EQ(headline({"std::runtime_error", "", ""}), "std::runtime_error");
   ErrorResult error{"SpawnException", "-- Process 1 terminated with the following error:\n", ""};

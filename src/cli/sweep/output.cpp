@@ -94,7 +94,10 @@ std::string to_table(const std::string& title, const std::vector<Axis>& axes, co
   std::vector<Column> columns;
   for (const Axis& axis : axes) columns.push_back({axis.name});
   columns.insert(columns.end(), {{"time"}, {"speed"}, {"GEMM"}, {"HBM"}});
-  for (const std::string& name : metrics) columns.push_back({name});
+  const auto is_taken = [&columns](const std::string& name) {
+    return std::ranges::any_of(columns, [&](const Column& column) { return column.title == name; });
+  };
+  for (const std::string& name : metrics) columns.push_back({is_taken(name) ? "metric " + name : name});
   columns.push_back({"result", Align::left, 60});
   report::TextTable table(columns);
   const Run* first = first_that_ended_well(runs);

@@ -177,15 +177,19 @@ void describe(V& visit, R& launch) {
              "the range in which it was launched, with those around it (`step/forward`), or empty",
              {.missing_with = kRegion}},
             launch.range);
-  visit.key({"in_region", "it started in the region of interest; true where there is none", {.missing_with = kRegion}},
-            launch.in_region);
+  visit.key(
+      {"in_region",
+       "it began at its device, the host's message having arrived, in the region of interest; true where there is none",
+       {.missing_with = kRegion}},
+      launch.in_region);
   visit.key({"plan", "how a library kernel was planned", {.missing_with = "plan"}}, launch.plan);
   visit.key({"breakdown_ps", "where the time went, by category; the values add up to `end_ps` − `start_ps`"},
             launch.breakdown);
   visit.key({"bound_ps", "the least that the launch could have taken, see below"}, launch.bound);
   visit.key({"bound_by",
              "what bounds it most: a resource, `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port); `launch`, its "
-             "way out and back, if that is longer and the bound at least half of the time; or empty"},
+             "way out and back, if that is longer, and the bound at least half of the time or the resource less than a "
+             "tenth of it; or empty"},
             launch.bound_by);
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, launch.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);

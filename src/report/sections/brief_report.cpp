@@ -311,8 +311,8 @@ std::string metrics_text(const RunResult& result, std::size_t most, const Palett
   TextTable table({{"", Align::left, 50}, {"", Align::right, 24}});
   std::size_t rows = 0;
   const bool all = result.metrics.size() <= most;
-  for (const auto& [name, metric] : result.metrics) {
-    if (rows++ < (all ? most : most - 1)) table.add({{name}, {metric_text(metric)}});
+  for (const auto& [name, metric] : shown(result.metrics)) {
+    if (rows++ < (all ? most : most - 1)) table.add({{std::string(name)}, {metric_text(*metric)}});
   }
   std::string out = table.text(palette);
   if (!all) out += faint(fmt::format("and {} more metrics", result.metrics.size() - (most - 1)), palette);

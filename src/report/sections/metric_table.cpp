@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
+
 namespace kernbench::report {
 namespace {
 
@@ -31,6 +33,12 @@ int rank_of(const std::string& unit) {
 
 }  // namespace
 
+ShownMetrics shown(const Metrics& metrics) {
+  ShownMetrics all;
+  for (const auto& [name, metric] : metrics) all.emplace(name, &metric);
+  return all;
+}
+
 std::string quantity_of(const std::string& name) {
   const std::size_t end = name.find(kSeparator);
   return end == std::string::npos ? std::string() : name.substr(0, end);
@@ -49,6 +57,7 @@ MetricTable metric_table(const Metrics& metrics) {
   if (most == quantities.end() || most->first.size() < 2 || most->second.size() < 2) return {};
   if (most->second.size() > kMostQuantities) return {};
   MetricTable table{most->second, most->first};
+  std::ranges::sort(table.items, NaturalLess());  // of equals, below
   std::ranges::stable_sort(table.quantities, {}, [&](const std::string& quantity) {
     return rank_of(metrics.at(name_of(quantity, table.items.front())).unit);
   });

@@ -3,13 +3,19 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "report/result.h"
 
 namespace kernbench::report {
 
 using Metrics = std::map<std::string, Metric>;
+
+/// Metrics in the order in which they are shown, numbers in their names by value.
+using ShownMetrics = std::map<std::string_view, const Metric*, NaturalLess>;
+ShownMetrics shown(const Metrics& metrics);
 
 /// A grid of metrics: one row for each item, one column for each quantity.
 struct MetricTable {
@@ -18,8 +24,8 @@ struct MetricTable {
 };
 
 /// Metrics named "QUANTITY, ITEM" of at least two quantities, each of which is there for the same items, at least two.
-/// Times (in ns) come first, then bytes (B), then other quantities; items by the first quantity, the smallest first.
-/// Empty when there are none such, or more quantities than fit side by side.
+/// Times (in ns) come first, then bytes (B), then other quantities; items by the first quantity, the smallest first,
+/// and equals by their names. Empty when there are none such, or more quantities than fit side by side.
 MetricTable metric_table(const Metrics& metrics);
 
 /// The name without its item: "time" of "time, row_wise". Empty when it has none.

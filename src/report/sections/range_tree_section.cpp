@@ -92,7 +92,8 @@ class RangeTree {
         more += Parts::of(each);
     }
     if (more.count > 0) add_row(fmt::format("{} more", found->second.size() - shown), depth + 1, more, range.complete);
-    add_row("rest", depth + 1, Parts::of(range).less(within), range.complete);
+    const Parts rest = Parts::of(range).less(within);
+    if (rest.time > Time::zero()) add_row("rest", depth + 1, rest, range.complete);
   }
 
   void add_row(const std::string& name, std::size_t depth, const Parts& parts, Time around) {

@@ -119,15 +119,15 @@ std::string metrics_section(const RunResult& result, const Palette& palette) {
   const std::string side_by_side = compared.items.empty() ? "" : compared_metrics(result, compared, palette);
   std::string out = palette.paint(Style::heading, "Metrics") + "\n" + side_by_side;
   TextTable table({{"", Align::left, 48}, {""}, {"", Align::left, 24}});
-  std::size_t shown = 0;
-  for (const auto& [name, metric] : result.metrics) {
-    const bool in_table = std::ranges::count(compared.quantities, quantity_of(name)) > 0;
+  std::size_t listed = 0;
+  for (const auto& [name, metric] : shown(result.metrics)) {
+    const bool in_table = std::ranges::count(compared.quantities, quantity_of(std::string(name))) > 0;
     if (in_table && !side_by_side.empty()) continue;
-    if (shown++ < kMostMetrics) table.add({{name}, {value_text(metric.value)}, {metric.unit}});
+    if (listed++ < kMostMetrics) table.add({{std::string(name)}, {value_text(metric->value)}, {metric->unit}});
   }
   if (!table.empty()) out += table.text(palette);
-  if (shown > kMostMetrics) {
-    const std::string rest = fmt::format("and {} more (see --json)", count_text(shown - kMostMetrics));
+  if (listed > kMostMetrics) {
+    const std::string rest = fmt::format("and {} more (see --json)", count_text(listed - kMostMetrics));
     out += "  " + palette.paint(Style::faint, rest) + "\n";
   }
   return out;

@@ -153,9 +153,10 @@ void add_bound(LaunchResult& result, const hardware::LaunchTimes& times, const t
   }
   const Time ways = (times.first_program - times.requested) + (times.completed - record.last_end);
   result.bound = ways + longest;
-  // Of a launch that takes much longer than it must, the resource says more.
-  const bool is_near = 2 * result.bound.count() >= (times.completed - times.requested).count();
-  if (longest > Time::zero() && ways > longest && is_near) result.bound_by = "launch";
+  // Of a launch that takes much longer than it must, the resource says more, unless it has hardly any part in it.
+  const std::int64_t whole = (times.completed - times.requested).count();
+  const bool is_near = 2 * result.bound.count() >= whole, hardly = 10 * longest.count() < whole;
+  if (longest > Time::zero() && ways > longest && (is_near || hardly)) result.bound_by = "launch";
 }
 
 /// Collectives have an explanation of their own, and move what they have to.

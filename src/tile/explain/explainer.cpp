@@ -210,11 +210,12 @@ bool Explainer::through_message(Path& path, const KernelCommand& receive, Time u
   if (way.at >= until || way.sent >= way.at) return false;
   const auto& send = static_cast<const KernelCommand&>(*receive.explained.send);
   const auto& fabric = machine_.fabric();
-  path = send.explained.started;
-  append_work(path, send, {way.sent, {}, {}, {}, {}, {}});
   const auto part_of = [&](const hardware::ServerTime& due) {
     return due.time > Time::zero() ? fabric.spec(due.server).part : PartId();
   };
+  path = send.explained.started;
+  // The segments before the last one went the same way, and were held up there.
+  append_work(path, send, {way.sent, {}, {}, part_of(way.slowest), {}, {}});
   const Time starved = way.at - way.starved.time, slowest = starved - way.slowest.time;
   const Time latency = slowest - way.latency.time;
   append(path, send, {Activity::data, way.sent, latency}, until);

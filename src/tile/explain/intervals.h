@@ -17,6 +17,7 @@ struct WorkSplit {
   hardware::CommandBound bound;
   Time starved;  // DMA: for room behind `buffer`
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
+  /// A message: the server that holds up its segments, if it is known.
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
@@ -65,7 +66,7 @@ void for_each_work(const hardware::Command& command, const WorkSplit& split, Vis
     interval(Activity::contention, split.finished - at, split.busiest);
   } else if (command.engine() == hardware::EngineKind::ipcq) {
     interval(command.sends() ? Activity::credit : Activity::message, times.waited);
-    interval(Activity::data, split.finished - at);
+    interval(Activity::data, split.finished - at, split.busiest);
   } else {
     interval(Activity::compute, split.finished - at);
   }
