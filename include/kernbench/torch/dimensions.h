@@ -1,7 +1,6 @@
 // Functions over dimensions, and products of matrices.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <tuple>
 
@@ -85,9 +84,6 @@ inline Tensor var(const Tensor& x, bool unbiased = true, Where where = Where::cu
 inline Tensor var(const Tensor& x, int dimension, Where where = Where::current()) {
   return x.var(dimension, where);
 }
-inline Tensor var(const Tensor& x, std::int64_t dimension, Where where = Where::current()) {
-  return x.var(dimension, where);
-}
 inline Tensor var(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
                   Where where = Where::current()) {
   return x.var(dimensions, unbiased, keepdim, where);
@@ -98,9 +94,6 @@ inline Tensor std(const Tensor& x, bool unbiased = true, Where where = Where::cu
 inline Tensor std(const Tensor& x, int dimension, Where where = Where::current()) {
   return x.std(dimension, where);
 }
-inline Tensor std(const Tensor& x, std::int64_t dimension, Where where = Where::current()) {
-  return x.std(dimension, where);
-}
 inline Tensor std(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
                   Where where = Where::current()) {
   return x.std(dimensions, unbiased, keepdim, where);
@@ -109,11 +102,8 @@ inline Tensor std(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased
 inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
   return {x.var(unbiased, where), x.mean(std::nullopt, where)};
 }
-inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, std::int64_t dimension, Where where = Where::current()) {
-  return {x.var(dimension, where), x.mean({dimension}, false, std::nullopt, where)};
-}
 inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, int dimension, Where where = Where::current()) {
-  return var_mean(x, std::int64_t{dimension}, where);
+  return {x.var(dimension, where), x.mean({dimension}, false, std::nullopt, where)};
 }
 inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true,
                                            bool keepdim = false, Where where = Where::current()) {
@@ -122,11 +112,8 @@ inline std::tuple<Tensor, Tensor> var_mean(const Tensor& x, OptionalIntArrayRef 
 inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, bool unbiased = true, Where where = Where::current()) {
   return {x.std(unbiased, where), x.mean(std::nullopt, where)};
 }
-inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, std::int64_t dimension, Where where = Where::current()) {
-  return {x.std(dimension, where), x.mean({dimension}, false, std::nullopt, where)};
-}
 inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, int dimension, Where where = Where::current()) {
-  return std_mean(x, std::int64_t{dimension}, where);
+  return {x.std(dimension, where), x.mean({dimension}, false, std::nullopt, where)};
 }
 inline std::tuple<Tensor, Tensor> std_mean(const Tensor& x, OptionalIntArrayRef dimensions, bool unbiased = true,
                                            bool keepdim = false, Where where = Where::current()) {

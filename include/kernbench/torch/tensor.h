@@ -407,16 +407,10 @@ class Tensor {
   Tensor var(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
              Where where = Where::current()) const;
   Tensor var(int dimension, Where where = Where::current()) const { return var({dimension}, true, false, where); }
-  Tensor var(std::int64_t dimension, Where where = Where::current()) const {
-    return var({dimension}, true, false, where);
-  }
   Tensor std(bool unbiased = true, Where where = Where::current()) const;
   Tensor std(OptionalIntArrayRef dimensions, bool unbiased = true, bool keepdim = false,
              Where where = Where::current()) const;
   Tensor std(int dimension, Where where = Where::current()) const { return std({dimension}, true, false, where); }
-  Tensor std(std::int64_t dimension, Where where = Where::current()) const {
-    return std({dimension}, true, false, where);
-  }
   Tensor norm(const Scalar& p = 2, Where where = Where::current()) const;
   Tensor norm(const std::optional<Scalar>& p, IntArrayRef dimensions, bool keepdim = false,
               Where where = Where::current()) const;
