@@ -229,7 +229,8 @@ class Case {
       access();
       ADD_FAILURE() << "seed " << seed_ << ": an access outside of the tensor was not refused";
     } catch (const OutOfBoundsError& error) {
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("lane " + text_of(lane) + " ")) << "seed " << seed_;
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(lane.empty() ? "the pointer " : "lane " + text_of(lane) + " "))
+          << "seed " << seed_;
       EXPECT_THAT(error.where(), ::testing::HasSubstr("kernel random#0")) << "seed " << seed_;
     }
   }

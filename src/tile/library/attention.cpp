@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <functional>
+#include <set>
 #include <utility>
 
 namespace kernbench::tile::library {
@@ -254,6 +256,7 @@ StepCost attention_step_cost(const AttentionShape& shape, std::int64_t rows, dou
 }
 
 constexpr std::int64_t kEnoughUnits = 16;                  // for each program
+constexpr std::int64_t kMostRows = 256;                    // of a unit
 constexpr std::int64_t kMostKeys = 1024, kLeastKeys = 64;  // of a step
 
 /// Units of one choice, and what the busiest program has to do.
@@ -370,16 +373,21 @@ class AttentionCandidate {
   bool fits_ = false;
 };
 
-/// Rows of a unit, the most first: powers of two, and about as many that divide a length evenly, so that one row more
-/// than these is no unit of its own.
-std::vector<std::int64_t> row_choices(std::int64_t length) {
-  std::vector<std::int64_t> choices;
-  for (std::int64_t rows = 256; rows >= 1; rows /= 2) {
-    const std::int64_t even = rows < length ? parts_of_size(length, length / rows) : rows;
-    if (even != rows) choices.push_back(even);
-    choices.push_back(rows);
+/// Rows of a unit, the most first: powers of two, about as many that divide a length evenly, so that one row more than
+/// these is no unit of its own, and as many as give each program one unit, or two.
+std::vector<std::int64_t> row_choices(const AttentionShape& shape, std::int64_t programs) {
+  std::set<std::int64_t, std::greater<>> choices;
+  for (std::int64_t rows = kMostRows; rows >= 1; rows /= 2) {
+    choices.insert(rows);
+    if (rows < shape.length) choices.insert(parts_of_size(shape.length, shape.length / rows));
   }
-  return choices;
+  for (const std::int64_t units : {programs, 2 * programs}) {
+    const std::int64_t parts = units / (shape.batch * shape.heads);  // of a head's rows
+    if (parts > 0 && parts < shape.length && shape.length <= parts * kMostRows) {
+      choices.insert(parts_of_size(shape.length, parts));
+    }
+  }
+  return {choices.begin(), choices.end()};
 }
 
 }  // namespace
@@ -389,7 +397,7 @@ std::shared_ptr<const AttentionPlan> plan_attention(const AttentionShape& shape,
   // Units beyond these only make steps shorter.
   const std::int64_t enough = kEnoughUnits * programs;
   std::optional<AttentionCandidate> best;
-  for (const std::int64_t rows : row_choices(shape.length)) {
+  for (const std::int64_t rows : row_choices(shape, programs)) {
     const std::int64_t units = parts_of_size(shape.batch * shape.heads * shape.length, rows);
     if (best && units > enough) break;
     for (std::int64_t splits = 1; splits <= std::min(programs, shape.keys); splits *= 2) {

@@ -312,7 +312,7 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
     number += lane[i] * block.lane_strides[i];
   }
   const std::string what =
-      block.tile.size() == 0 ? std::string("the pointer")
+      block.tile.empty() ? std::string("the pointer")
                              : fmt::format("lane {} of the block of shape {} and strides {}",
                                            lane_text(number, block.tile), to_text(block.tile), to_text(block.strides));
   throw OutOfBoundsError(fmt::format("tl::{}: {} lies at element {} of tensor {} of shape {}; {}", call.name, what,
