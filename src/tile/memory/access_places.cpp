@@ -313,8 +313,8 @@ void check_strided(const AccessCall& call, const tl::Tensor& tensor, const Strid
   }
   const std::string what =
       block.tile.empty() ? std::string("the pointer")
-                             : fmt::format("lane {} of the block of shape {} and strides {}",
-                                           lane_text(number, block.tile), to_text(block.tile), to_text(block.strides));
+                         : fmt::format("lane {} of the block of shape {} and strides {}", lane_text(number, block.tile),
+                                       to_text(block.tile), to_text(block.strides));
   throw OutOfBoundsError(fmt::format("tl::{}: {} lies at element {} of tensor {} of shape {}; {}", call.name, what,
                                      element, tensor.descriptor().name, to_text(tensor.shape()), valid_text(elements)),
                          call.program.place(call.where));
