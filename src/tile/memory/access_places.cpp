@@ -114,6 +114,7 @@ class RunLocator {
 
   template <class Add>
   void locate(const LaneRun& run, const Add& add) {
+    if (goes_backwards(run)) return locate_forwards(run, add);
     if (run.rows == 1 && run.lane_step == 1 && !tensor_.shape.empty() && locate_in_row(run, add)) return;
     const std::array<std::int64_t, 2> sizes{run.rows, run.length}, strides{run.stride, 1},
         lanes{run.lane_stride, run.lane_step};
@@ -124,6 +125,27 @@ class RunLocator {
   }
 
  private:
+  static bool goes_backwards(const LaneRun& run) {
+    return (run.rows > 1 && run.lane_stride < 0) || (run.length > 1 && run.lane_step < 0);
+  }
+
+  /// Rows of a piece ascend in the tile: what goes backwards there is taken row by row, or element by element.
+  template <class Add>
+  void locate_forwards(const LaneRun& run, const Add& add) {
+    for (std::int64_t row = 0; row < run.rows; ++row) {
+      LaneRun part = run;
+      part.lane += row * run.lane_stride, part.offset += row * run.stride;
+      part.rows = 1, part.stride = part.lane_stride = 0;
+      if (run.lane_step >= 0) {
+        locate(part, add);
+        continue;
+      }
+      for (std::int64_t i = 0; i < run.length; ++i) {
+        locate({.lane = part.lane + i * run.lane_step, .offset = part.offset + i}, add);
+      }
+    }
+  }
+
   /// A run within one row of the tensor and of one shard that has been met before.
   template <class Add>
   bool locate_in_row(const LaneRun& run, const Add& add) {
