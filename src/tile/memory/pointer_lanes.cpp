@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
@@ -197,33 +197,52 @@ void sort_by_address(std::vector<NamedLane>& lanes) {
   std::ranges::stable_sort(lanes, {}, &NamedLane::repeats);
 }
 
-/// Runs of lanes at equal distances, of `step` if that is given, whose elements follow each other.
-std::vector<LaneRun> simple_runs(const std::vector<NamedLane>& lanes, std::optional<std::int64_t> step) {
+/// Runs of lanes at equal distances whose elements follow each other.
+std::vector<LaneRun> runs_by_address(const std::vector<NamedLane>& lanes) {
   std::vector<LaneRun> runs;
   for (const NamedLane& next : lanes) {
     if (!runs.empty()) {
       LaneRun& last = runs.back();
-      if (last.length == 1) last.lane_step = step.value_or(next.lane - last.lane);
-      if (next.lane == last.lane + last.length * last.lane_step && next.offset == last.offset + last.length) {
+      const std::int64_t step = last.length == 1 ? next.lane - last.lane : last.lane_step;
+      if (next.lane == last.lane + last.length * step && next.offset == last.offset + last.length) {
+        last.lane_step = step;
         ++last.length;
         continue;
       }
-      if (last.length == 1) last.lane_step = 1;
     }
     runs.push_back({.lane = next.lane, .offset = next.offset});
   }
-  if (!runs.empty() && runs.back().length == 1) runs.back().lane_step = 1;
+  return runs;
+}
+
+/// Runs of neighbouring lanes whose elements follow each other.
+std::vector<LaneRun> runs_by_lane(const PointerLanes& lanes) {
+  std::vector<LaneRun> runs;
+  for (std::size_t lane = 0; lane < lanes.offsets.size(); ++lane) {
+    if (!lanes.is_active(lane)) continue;
+    const auto number = static_cast<std::int64_t>(lane);
+    if (!runs.empty()) {
+      LaneRun& last = runs.back();
+      if (number == last.lane + last.length && lanes.offsets[lane] == last.offset + last.length) {
+        ++last.length;
+        continue;
+      }
+    }
+    runs.push_back({.lane = number, .offset = lanes.offsets[lane]});
+  }
   return runs;
 }
 
 /// In the order of lanes, or of addresses where the tile's own order hardly follows the memory, as that of a transposed
 /// or a reversed tile: a DMA engine takes its lanes as they lie.
 std::vector<LaneRun> simple_runs(const PointerLanes& lanes) {
-  std::vector<NamedLane> active = active_lanes(lanes);
-  std::vector<LaneRun> by_lane = simple_runs(active, 1);
-  if (2 * by_lane.size() <= active.size()) return by_lane;
-  sort_by_address(active);
-  std::vector<LaneRun> by_address = simple_runs(active, std::nullopt);
+  std::vector<LaneRun> by_lane = runs_by_lane(lanes);
+  std::int64_t active = 0;
+  for (const LaneRun& run : by_lane) active += run.length;
+  if (2 * std::ssize(by_lane) <= active) return by_lane;
+  std::vector<NamedLane> named = active_lanes(lanes);
+  sort_by_address(named);
+  std::vector<LaneRun> by_address = runs_by_address(named);
   return 2 * by_address.size() <= by_lane.size() ? by_address : by_lane;
 }
 
