@@ -19,6 +19,7 @@ namespace {
 
 namespace dist = torch::distributed;
 namespace profiler = torch::ahbm::profiler;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using testing::error_of;
 using testing::error_type_of;
@@ -278,12 +279,28 @@ TEST(Region, PartsOfRangesAreATableWhoseRowsMakeUpTheWhole) {
   const std::size_t at = table.find("Parts of ranges");
   ASSERT_NE(at, std::string::npos);
   const std::string section = table.substr(at, table.find("\n\n", at) - at);
-  for (const char* row : {"  step  ", "    product  ", "    sum  ", "    both  ", "    rest  "})
-    EXPECT_THAT(section, HasSubstr(row));
+  for (const char* row : {"  step  ", "    product  ", "    sum  ", "    both  "}) EXPECT_THAT(section, HasSubstr(row));
   EXPECT_LT(section.find("product"), section.find("sum  ")) << "in the order in which they began";
+  EXPECT_THAT(section, Not(HasSubstr("    rest  "))) << "the parts are the whole";
   EXPECT_THAT(report::to_table(simulate(tiny(), [] { three_launches(true); }), {.kind = report::TableKind::full}),
               Not(HasSubstr("Parts of ranges")))
       << "no range lies within another";
+}
+
+TEST(Region, WhatNoPartOfARangeCoversIsTheRest) {
+  const RunResult result = simulate(tiny(), [] {
+    auto x = torch::ones({1024}, one_pe());
+    const record_function step("step");
+    {
+      const record_function part("part");
+      launch("within", x);
+      torch::ahbm::synchronize();
+    }
+    launch("after", x);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_THAT(report::to_table(result, {.kind = report::TableKind::full}),
+              ContainsRegex("\n  step  [^\n]*\n    part  [^\n]*\n    rest  "));
 }
 
 TEST(Region, RangesMayEndInAnyOrder) {
