@@ -57,8 +57,7 @@ bool waits_for_room(const ErrorResult& error) {
 const char* what_remains(const ErrorResult& error) {
   if (waits_for_room(error)) {
     return "programs wait for room in a TCM that others hold; let those of one PE need less than its capacity "
-           "together, "
-           "or launch them on one stream";
+           "together, or launch them on one stream";
   }
   return error.cycles.empty() ? "what is missing is something else" : "the programs wait for each other's messages";
 }

@@ -208,14 +208,10 @@ std::vector<StuckProgram> stuck_kernels() {
        "waits "
        "until it is >= 1); everyone who could provide it waits, too: sip0.cube0.pe1 signals#0 waits for "
        "sip0.cube0.pe1.tcm (~ wanted, ~ free); sip0.cube0.pe0 sends#0 waits for sip0.cube0.pe0.tcm (~ wanted, ~ free); "
-       "sip0.cube0.pe1 sends#0 waits for "
-       "recv#0 "
-       "(table_kernels.cpp:~) on sip0.cube0.pe1.ipcq.receive2"},
+       "sip0.cube0.pe1 sends#0 waits for recv#0 (table_kernels.cpp:~) on sip0.cube0.pe1.ipcq.receive2"},
       {"TcmOfTwoLaunches", kTwoSips, tcm_of_two_launches,
        "sip0.cube0.pe1 first#0 and sip0.cube0.pe1 second#0 wait: sip0.cube0.pe1.tcm (~ wanted, ~ of ~ free); everyone "
-       "who could "
-       "provide it "
-       "waits, too"},
+       "who could provide it waits, too"},
   };
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 
 #include "kernbench/error.h"
 #include "numerics/value.h"
@@ -33,18 +32,11 @@ void check_indices(const tl::Tile& given, const tl::Tile& index, std::int64_t ex
   const auto where = tl::Where::current();
   (index >= 0) & (index < extent);  // what the check takes
   auto& program = Program::current("index", where);
-  const auto& state = *program.own(given, "index", where);
-  auto& environment = program.environment();
-  const auto number = program.take_number();  // without data too, so that the operations after it keep theirs
-  if (!environment.data_enabled) return;
-  auto look = [extent, from_end = given.state() != index.state(), place = program.place(where)](
-                  const numerics::TileView& view) { look_at(view, extent, from_end, place); };
-  const auto agent = program.agent();
-  auto submit = [&environment, look = std::move(look), agent, number](const numerics::Value& value) {
-    const auto key = numerics::OperationKey{environment.scheduler.now().count(), agent.value, number};
-    numerics::inspect(environment.executor, key, value, look);
-  };
-  state.value()->on_bound(std::move(submit));
+  const bool from_end = given.state() != index.state();
+  program.inspect(given, "index", where,
+                  [extent, from_end, place = program.place(where)](const numerics::TileView& view) {
+                    look_at(view, extent, from_end, place);
+                  });
 }
 
 }  // namespace kernbench::tile::library

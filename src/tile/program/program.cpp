@@ -239,6 +239,19 @@ const std::shared_ptr<TileState>& Program::own(const tl::Tile& tile, const char*
   return tile.state();
 }
 
+void Program::inspect(const tl::Tile& tile, const char* call, const tl::Where& where,
+                      std::function<void(const numerics::TileView&)> look) {
+  const auto& state = *own(tile, call, where);
+  const auto number = take_number();  // without data too, so that the operations after it keep theirs
+  if (!environment_.data_enabled) return;
+  auto submit = [&environment = environment_, look = std::move(look), agent = agent(),
+                 number](const numerics::Value& value) {
+    const auto key = numerics::OperationKey{environment.scheduler.now().count(), agent.value, number};
+    numerics::inspect(environment.executor, key, value, look);
+  };
+  state.value()->on_bound(std::move(submit));
+}
+
 std::shared_ptr<TileState> Program::new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where) {
   const TcmObjectInfo info{"tile", next_object_++, dtype, shape, kind, where};
   return make_pooled<TileState>(*environment_.pool, *this, info, reserve(info));

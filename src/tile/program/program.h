@@ -79,6 +79,11 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   /// one whose asynchronous load has not been waited for. `call` names the operation that uses it.
   const std::shared_ptr<TileState>& own(const tl::Tile& tile, const char* call, const tl::Where& where) const;
 
+  /// Has `look` see the values of a tile of this program as soon as they are known; what it throws is the launch's
+  /// error. It is not called without data. `call` as of own.
+  void inspect(const tl::Tile& tile, const char* call, const tl::Where& where,
+               std::function<void(const numerics::TileView&)> look);
+
   /// Reserves TCM for a tile of `shape` and makes its state; see contract 5 in docs/contracts.md.
   std::shared_ptr<TileState> new_tile(DType dtype, const tl::Extents& shape, const char* kind, tl::Where where);
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "kernbench/error.h"
 #include "kernbench/tl.h"
@@ -85,10 +86,6 @@ std::int64_t item_as_integer(const Tile& x, std::optional<std::int64_t> assumed,
 
 void device_assert(const Tile& condition, std::string_view message, Where where) {
   auto& program = Program::current("device_assert", where);
-  const auto& state = *program.own(condition, "device_assert", where);
-  auto& environment = program.environment();
-  const auto number = program.take_number();  // without data too, so that the operations after it keep theirs
-  if (!environment.data_enabled) return;
   auto look = [text = std::string(message), place = program.place(where)](const numerics::TileView& view) {
     for (std::int64_t lane = 0; lane < view.shape.numel(); ++lane) {
       if (!view.valid(lane)) {
@@ -102,12 +99,7 @@ void device_assert(const Tile& condition, std::string_view message, Where where)
       }
     }
   };
-  const auto agent = program.agent();
-  auto submit = [&environment, look = std::move(look), agent, number](const numerics::Value& value) {
-    const auto key = numerics::OperationKey{environment.scheduler.now().count(), agent.value, number};
-    numerics::inspect(environment.executor, key, value, look);
-  };
-  state.value()->on_bound(std::move(submit));
+  program.inspect(condition, "device_assert", where, std::move(look));
 }
 
 void device_assert(bool condition, std::string_view message, Where where) {
