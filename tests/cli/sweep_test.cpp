@@ -86,6 +86,7 @@ class SweepTest : public ::testing::Test {
     result.topology = "tiny";
     result.simulated_time = Time::microseconds(m);
     result.metrics["rows, in all"] = {static_cast<double>(m), ""};
+    if (m == 16) result.metrics["time"] = {3.0, "us"};
     report::LaunchResult launch;
     launch.flops = 2e6;
     result.launches = {launch};
@@ -134,6 +135,14 @@ TEST_F(SweepTest, RunsAllCombinationsAndShowsThemInOrder) {
             "  8    f16  8.000 us  0.500  250.0 GFLOP/s    -             8  ok\n"
             "  8    f32  8.000 us  0.500  250.0 GFLOP/s    -             8  ok\n");
   EXPECT_THAT(err_, IsEmpty());
+}
+
+TEST_F(SweepTest, NamesAMetricAsTheColumnOfTheReportSo) {
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=16", "-t", "tiny"}), 0);
+  EXPECT_EQ(out_,
+            "gemm on tiny, 1 run\n"
+            "   M       time  speed           GEMM  HBM  rows, in all  metric time  result\n"
+            "  16  16.000 us  1.000  125.0 GFLOP/s    -            16     3.000 us  ok\n");
 }
 
 TEST_F(SweepTest, WritesCsvInBaseUnits) {

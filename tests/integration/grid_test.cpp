@@ -239,6 +239,8 @@ TEST(Grid, WhatCannotBeIsRefused) {
   EXPECT_THAT(error_of([] { launch_nothing({.grid = {2, -1}}); }), HasSubstr("-1 programs along axis 1"));
   EXPECT_THAT(error_of([] { launch_nothing({.grid = {1 << 16, 1 << 16}}); }),
               AllOf(HasSubstr("(65536, 65536)"), HasSubstr("at most 2^31 - 1")));
+  EXPECT_THAT(error_of([] { launch_nothing({.pes = {{CubeId{0}, PeId{1}}, {CubeId{0}, PeId{1}}}}); }),
+              HasSubstr("names sip0.cube0.pe1 twice in pes; name each PE once"));
   EXPECT_THAT(error_of([] { launch_nothing({.pes = kFirst.pes, .all_pes = true}); }),
               HasSubstr("both all_pes and pes"));
   EXPECT_THAT(error_of([] {
