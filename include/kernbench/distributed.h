@@ -123,9 +123,9 @@ class Work {
   /// Likewise, but holds up the host until the operation has finished, at most for `timeout` of simulated time:
   /// ProgramError ("DistributedError"), and the operation goes on. ValueError for a timeout that is not above 0.
   bool wait(Time timeout, Where where = Where::current());
-  /// Ends the operation, and with it its group, as NCCL does: on all ranks what is under way of the group is taken
-  /// back, and their next call or wait throws a ProgramError ("DistributedError"). ProgramError ("NotImplementedError")
-  /// for a send or a receive.
+  /// Ends the operation, and with it its group, as NCCL does: what some ranks have not called is taken back, and the
+  /// next call or wait of all ranks throws a ProgramError ("DistributedError"). ProgramError ("NotImplementedError") for
+  /// a send or a receive.
   void abort(Where where = Where::current());
   /// Holds up the host until the operation has finished. Throws exception(), if there is one.
   void synchronize(Where where = Where::current());
@@ -138,7 +138,7 @@ class Work {
   double get_duration(Where where = Where::current()) const;
   /// Of the rank's operations on the group, from 1; 0 for send and recv.
   std::uint64_t get_sequence_number() const;
-  /// Of a receive from any rank: the one whose send it got, once that is known; else -1.
+  /// Of a receive: the rank whose send it gets, once that is known; else -1.
   int source_rank() const;
   /// The tensors that it writes: of a reduce, gather, scatter or send those of this rank's call; of a barrier none.
   const std::vector<Tensor>& result() const { return result_; }

@@ -264,11 +264,14 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
-  const auto timer = handle.timer([what, group = std::weak_ptr<Group>(handle.group), sequence] {
-    const auto alive = group.lock();
-    const auto missing = alive ? alive->order_check().missing(sequence) : std::vector<int>();
-    return missing.empty() ? what : fmt::format("{}, which ranks {} have not called,", what, set_text(missing));
-  });
+  const auto timer =
+      handle.timer([what, where = call.fingerprint.where, group = std::weak_ptr<Group>(handle.group), sequence] {
+        const auto alive = group.lock();
+        const auto missing = alive ? alive->order_check().missing(sequence) : std::vector<int>();
+        const std::string text = what + called_at_text(where);
+        return missing.empty() ? text + ","
+                               : fmt::format("{}, which ranks {} have not called,", text, set_text(missing));
+      });
   const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
   const auto keep = keep_outputs(context, scope, outputs_of(call));
@@ -346,6 +349,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   state->others_here = std::move(others_here);
   state->group = handle.group;
   group.order_check().attach(sequence, state);
+  group.begun(state);
   communicator->set_end(handle.member, sequence, rounds.size(), state->finished);
   GroupHandle::stop_at_end(timer, *state);
   // Others may have differed while this one was given to the device.

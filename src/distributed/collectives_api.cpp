@@ -98,7 +98,7 @@ std::exception_ptr Work::exception() const {
 }
 
 int Work::source_rank() const {
-  return state_->transfer ? state_->transfer->sender() : -1;
+  return state_->receives ? state_->transfer->sender() : -1;
 }
 
 double Work::get_duration(Where where) const {

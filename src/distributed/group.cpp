@@ -177,7 +177,23 @@ void Group::fail(const ProgramError& error) {
 }
 
 void Group::abort(const ProgramError& error) {
-  if (!failure_ && std::ranges::find(left_, false) != left_.end()) fail(error);
+  if (failure_ || std::ranges::find(left_, false) == left_.end()) return;
+  fail(error);
+  for (const auto& each : std::exchange(under_way_, {})) {
+    const auto work = each.lock();
+    if (work && !work->failure && !work->finished->is_set()) work->fail(failure_);
+  }
+}
+
+void Group::begun(const std::shared_ptr<WorkState>& work) {
+  if (under_way_.size() >= most_under_way_) {
+    std::erase_if(under_way_, [](const auto& each) {
+      const auto old = each.lock();
+      return !old || old->finished->is_set();
+    });
+    most_under_way_ = std::max<std::size_t>(64, 2 * under_way_.size());
+  }
+  under_way_.push_back(work);
 }
 
 std::shared_ptr<CallTimer> GroupHandle::timer(std::function<std::string()> what) const {
@@ -189,9 +205,9 @@ std::shared_ptr<CallTimer> GroupHandle::timer(std::function<std::string()> what)
     alive->abort(ProgramError(
         "DistributedError",
         fmt::format(
-            "[Rank {}] Watchdog caught collective operation timeout: {} of {} ran for {} before timing out; give "
-            "the group a longer timeout, or see what the other ranks wait for",
-            rank, what(), alive->name(), to_text(limit))));
+            "[Rank {}] Watchdog caught collective operation timeout: {} ran for {} before timing out; give the group a "
+            "longer timeout, or see what the other ranks wait for",
+            rank, what(), to_text(limit))));
   };
   return std::make_shared<CallTimer>(*timeout, late);
 }

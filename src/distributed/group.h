@@ -82,9 +82,11 @@ class Group {
   runtime::CommandScopeRef new_scope(const runtime::HostContext& context) const;
   /// Takes back the commands of these scopes.
   void take_back(const std::vector<runtime::CommandScopeRef>& scopes) const;
-  /// Ends all that is under way, with this error on all ranks; nothing if the group has failed already, or all have
-  /// left.
+  /// Ends the group with this error on all ranks; nothing if it has failed already, or all have left. What some have
+  /// not called is taken back; what all have called runs on, with the error for whoever asks for it or waits.
   void abort(const ProgramError& error);
+  /// An operation that has been called, for abort.
+  void begun(const std::shared_ptr<WorkState>& work);
   /// Likewise, when all have left, too: the end of the run has the error then.
   void fail_for(const ProgramError& error) {
     if (!failure_) fail(error);
@@ -125,7 +127,9 @@ class Group {
   std::shared_ptr<Communicator> communicator_;
   Transfers transfers_;
   ObjectExchange objects_;
-  std::vector<bool> left_;  // by member
+  std::vector<std::weak_ptr<WorkState>> under_way_;  // and some that have ended
+  std::size_t most_under_way_ = 64;                  // before those that have ended are looked for
+  std::vector<bool> left_;                           // by member
   EntriesForOthers for_others_;
   std::size_t groups_seen_ = 0;  // among which those have been found
   std::deque<RankBarrier> monitored_barriers_;

@@ -186,9 +186,10 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   describe(work.payload, context, fingerprint);
   communicator.bind(handle->member, part_of(work.payload, context, call.name));
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint, *work.payload.shards);
-  const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text(); });
+  const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text() + ","; });
   const int other = call.sends ? key.to : key.from;
-  if (other >= 0) {
+  // What is asynchronous goes on when both sides have called, wherever the host is then.
+  if (other >= 0 && (call.synchronous || communicator.part_if_known(other))) {
     communicator.wait_for(
         context, other, [transfer, sends = call.sends] { return transfer->call_text(sends); },
         [transfer, sends = call.sends](auto& edges) { transfer->append_missing_call(sends, edges); });
@@ -211,7 +212,9 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   auto state = enqueue(std::move(work), handle->lanes[key]);
   state->finished->describe_as([transfer, sends = call.sends] { return transfer->call_text(sends); });
   state->transfer = transfer;
+  state->receives = !call.sends;
   transfer->attach(call.sends, state);
+  handle->group->begun(state);
   GroupHandle::stop_at_end(timer, *state);
   return state;
 }

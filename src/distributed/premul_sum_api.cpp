@@ -1,12 +1,17 @@
 // premul_sum.h: products, then sums.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "base/text.h"
 #include "distributed/argument_checks.h"
 #include "distributed/device_work.h"
+#include "distributed/element_places.h"
+#include "distributed/group.h"
 #include "kernbench/error.h"
 #include "kernbench/premul_sum.h"
 #include "kernbench/torch.h"
+#include "runtime/context.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -31,6 +36,30 @@ void check_premul(const char* call, const Tensor& tensor, const PremulSum& op) {
                                  op.tensor.device().str(), tensor.device().str()));
 }
 
+/// What the reduction checks before it begins: a call that throws must not have multiplied the tensor. Returns whether
+/// the tensor lies where a new one would.
+bool check_in_place(const char* call, const Tensor& tensor, const GroupHandle& handle) {
+  auto& context = runtime::current_context(call);
+  handle.group->check_usable(context, call);
+  check_validator(call, handle, tensor, context);
+  return lies_as_if_new(tensor, *tensor::launch_descriptor(tensor, fmt::format("{}: the tensor", call)));
+}
+
+/// While it lives, the rank's collectives say that they add products: others that only add differ from them.
+class SumsProducts {
+ public:
+  explicit SumsProducts(const char* call) : context_(runtime::current_context(call)), outer_(context_.agreement) {
+    context_.agreement = outer_.empty() ? "PREMUL_SUM" : outer_ + ", PREMUL_SUM";
+  }
+  ~SumsProducts() { context_.agreement = outer_; }
+  SumsProducts(const SumsProducts&) = delete;
+  SumsProducts& operator=(const SumsProducts&) = delete;
+
+ private:
+  runtime::HostContext& context_;
+  std::string outer_;
+};
+
 Tensor product(const Tensor& tensor, const PremulSum& op) {
   return op.tensor.defined() ? tensor * op.tensor.reshape({1}) : tensor * op.factor;
 }
@@ -49,8 +78,11 @@ PremulSum _make_nccl_premul_sum(const Tensor& factor) {
 
 WorkRef all_reduce(const Tensor& tensor, const PremulSum& op, const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("all_reduce", where);
-  if (member_handle(group, "all_reduce") == nullptr) return nullptr;
+  const GroupHandle* handle = member_handle(group, "all_reduce");
+  if (handle == nullptr) return nullptr;
   check_premul("all_reduce", tensor, op);
+  check_in_place("all_reduce", tensor, *handle);
+  const SumsProducts sums("all_reduce");
   Tensor(tensor).copy_(product(tensor, op));
   return all_reduce(tensor, ReduceOp::SUM, group, async_op, where);
 }
@@ -62,12 +94,19 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, const PremulSum& op
   if (handle == nullptr) return nullptr;
   check_premul("reduce", tensor, op);
   const bool is_root = checked_root("reduce", *handle, dst, group_dst, "dst") == handle->member;
+  const bool is_as_new = check_in_place("reduce", tensor, *handle);
+  const SumsProducts sums("reduce");
   Tensor part = product(tensor, op);
-  if (is_root) {
+  if (is_root && is_as_new) {
     Tensor(tensor).copy_(part);
     part = tensor;
   }
-  return reduce(part, dst, ReduceOp::SUM, group, async_op, group_dst, where);
+  WorkRef work = reduce(part, dst, ReduceOp::SUM, group, async_op, group_dst, where);
+  if (is_root && !is_as_new) {  // the products of the others lie as new ones do
+    if (work) work->wait(where);
+    Tensor(tensor).copy_(part);
+  }
+  return work;
 }
 
 WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, const PremulSum& op, const ProcessGroup& group,
@@ -75,6 +114,7 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, const P
   const tensor::HostCall here("reduce_scatter_tensor", where);
   if (member_handle(group, "reduce_scatter_tensor") == nullptr) return nullptr;
   check_premul("reduce_scatter_tensor", input, op);
+  const SumsProducts sums("reduce_scatter_tensor");
   return reduce_scatter_tensor(output, product(input, op), ReduceOp::SUM, group, async_op, where);
 }
 
@@ -87,6 +127,7 @@ WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_li
     check_premul("reduce_scatter", each, op);
     products.push_back(product(each, op));
   }
+  const SumsProducts sums("reduce_scatter");
   return reduce_scatter(output, products, ReduceOp::SUM, group, async_op, where);
 }
 

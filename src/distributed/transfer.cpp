@@ -55,14 +55,15 @@ Name Transfer::call_text(bool sends) const {
 }
 
 // What the rank has called with other tags tells a wrong tag from a call that was forgotten.
-std::string Transfer::other_calls(bool sends) const {
+std::string Transfer::other_calls(bool sends, int sender) const {
   const auto lanes = lanes_.lock();
-  if (!lanes || from_any()) return {};
+  if (!lanes) return {};
   std::vector<std::string> calls;
   for (const auto& [key, lane] : *lanes) {
-    if (key.from != key_.from || key.to != key_.to || key.tag == key_.tag || lane.open.empty()) continue;
+    if (key.to != key_.to || key.tag == key_.tag || lane.open.empty()) continue;
     const Transfer& other = *lane.open.front();
-    if (other.called(sends)) calls.push_back(fmt::format("tag {}{}", key.tag, at_text(other.called_at())));
+    if (other.called(sends) && other.sender() == sender)
+      calls.push_back(fmt::format("tag {}{}", key.tag, at_text(other.called_at())));
   }
   if (calls.empty()) return {};
   return fmt::format(" (it has called {} with {})", sends ? "send" : "recv", fmt::join(calls, ", "));
@@ -70,15 +71,15 @@ std::string Transfer::other_calls(bool sends) const {
 
 void Transfer::append_missing_call(bool sends, std::vector<sim::WaitEdge>& edges) const {
   if (called(!sends)) return;
-  const std::string others = other_calls(!sends);
-  const Name missing = what(!sends) + others;
   if (sends) {
+    const std::string others = other_calls(false, sender());
     Name unmet = named("{}, which {} has not received{}", call_text(true), roster_->name(receiver_), others);
-    return roster_->append_edge(receiver_, missing, edges, std::move(unmet));
+    return roster_->append_edge(receiver_, what(false) + others, edges, std::move(unmet));
   }
   for (const int rank : senders_) {
+    const std::string others = other_calls(true, rank);
     Name unmet = named("{}, to which {} has not sent{}", call_text(false), roster_->name(rank), others);
-    roster_->append_edge(rank, missing, edges, std::move(unmet));
+    roster_->append_edge(rank, what(true) + others, edges, std::move(unmet));
     edges.back().alternative = from_any();
   }
 }

@@ -115,7 +115,8 @@ class Transfer {
   };
   ProgramError mismatch(const CollectiveFingerprint& sent, const CollectiveFingerprint& received) const;
   Name what(bool sends) const;
-  std::string other_calls(bool sends) const;
+  /// Sends by this rank, or receives from it, that the other side has not called.
+  std::string other_calls(bool sends, int sender) const;
 
   std::shared_ptr<const Roster> roster_;
   std::string group_;

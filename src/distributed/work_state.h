@@ -24,6 +24,7 @@ struct WorkState {
   /// The first communication of the other ranks, for which the host has not waited yet; null: nothing to wait for.
   runtime::CompletionRef others_here = {};
   std::shared_ptr<const Transfer> transfer = {};  // of a send or a receive
+  bool receives = false;                          // the latter
   runtime::FailureRef failure = {};               // another rank has called something that does not fit
   std::shared_ptr<Group> group = {};              // of a collective
   bool refused = false;                           // it has no commands, for it was called when others differed already

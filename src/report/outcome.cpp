@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error_text.h"
 #include "base/number_set.h"
@@ -18,12 +20,26 @@ ErrorResult error_result(const std::exception_ptr& error) {
   return {std::move(text.type), std::move(text.message), std::move(text.where)};
 }
 
+namespace {
+
+/// Whether it is the first one in another place of the program.
+bool is_first_elsewhere(const ErrorResult& error, const RankErrorResult& other) {
+  const RankErrorResult& first = error.rank_errors.front();
+  return other.type == first.type && other.message == first.message;
+}
+
+}  // namespace
+
 std::string kind_of(const ErrorResult& error) {
   if (error.rank_errors.empty()) return one_line(error.type);
-  const RankErrorResult& first = error.rank_errors.front();
-  const std::string ranks = first.ranks.size() == 1 ? fmt::format("rank {}", first.ranks.front())
-                                                    : fmt::format("ranks {}", set_text(first.ranks));
-  return fmt::format("{}: {}: {}", one_line(error.type), ranks, one_line(first.type));
+  std::set<int> all;
+  for (const RankErrorResult& each : error.rank_errors) {
+    if (is_first_elsewhere(error, each)) all.insert(each.ranks.begin(), each.ranks.end());
+  }
+  const std::vector<int> ranks(all.begin(), all.end());
+  const std::string text =
+      ranks.size() == 1 ? fmt::format("rank {}", ranks.front()) : fmt::format("ranks {}", set_text(ranks));
+  return fmt::format("{}: {}: {}", one_line(error.type), text, one_line(error.rank_errors.front().type));
 }
 
 std::string headline(const ErrorResult& error) {
@@ -34,7 +50,8 @@ std::string headline(const ErrorResult& error) {
     if (first.ends_with(end) && first.size() < message.size()) first.remove_suffix(end.size());
   }
   const std::string line = one_line(first);
-  const std::size_t others = error.rank_errors.empty() ? 0 : error.rank_errors.size() - 1;
+  const auto others = std::ranges::count_if(
+      error.rank_errors, [&](const RankErrorResult& each) { return !is_first_elsewhere(error, each); });
   return kind_of(error) + (line.empty() ? "" : ": " + line) +
          (others == 0 ? "" : fmt::format(" (and {} more cause{})", others, others == 1 ? "" : "s"));
 }

@@ -19,6 +19,7 @@ namespace {
 
 namespace dist = torch::distributed;
 using dist::ReduceOp;
+using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -76,8 +77,8 @@ TEST(GroupTimeout, OfACollectiveThatARankNeverCallsEndsTheOthersAtThatTimeWithIt
     });
     EXPECT_THAT(error, HasSubstr("DistributedError: "));
     EXPECT_THAT(error, HasSubstr("Watchdog caught collective operation timeout: ALLREDUCE"));
-    EXPECT_THAT(error,
-                HasSubstr("which ranks {2} have not called, of the default group ran for 50 us before timing out"));
+    EXPECT_THAT(error, HasSubstr("of the default group, called at group_calls_test.cpp:"));
+    EXPECT_THAT(error, HasSubstr(", which ranks {2} have not called, ran for 50 us before timing out"));
     EXPECT_GE(runtime_now(), before + timeout);
     EXPECT_LE(runtime_now(), before + timeout + Time::microseconds(10));
   });
@@ -114,6 +115,35 @@ TEST(GroupTimeout, OfANewGroupIsThatOfTheDefaultGroupUnlessItHasOne) {
     };
     EXPECT_EQ(late_in(own), "");
     EXPECT_THAT(late_in(inherited), HasSubstr("ran for 40 us before timing out"));
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(GroupTimeout, OfAnOperationThatAllHaveCalledIsAnErrorOfItsWork) {
+  const auto outcome = on_group(2, {.timeout = Time::microseconds(5)}, [](int) {
+    const auto x = row(1, DType::f32, 1 << 18);
+    torch::ahbm::synchronize();
+    const auto work = dist::all_reduce(x, ReduceOp::SUM, {}, true);
+    EXPECT_THAT(error_of([&] { work->synchronize(); }), HasSubstr("Watchdog caught"));
+    EXPECT_FALSE(work->is_success());
+    EXPECT_NE(work->exception(), nullptr);
+    EXPECT_TRUE(work->get_future().has_error());
+    EXPECT_THAT(error_of([&] { work->wait(); }), HasSubstr("Watchdog caught"));
+    torch::ahbm::synchronize();
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(WorkAbort, OfAnOperationThatAllHaveCalledIsItsError) {
+  const auto outcome = on_group(2, {}, [](int rank) {
+    const auto x = row(1, DType::f32, 1 << 18);
+    dist::all_reduce(x);
+    torch::ahbm::synchronize();
+    const auto work = dist::all_reduce(x, ReduceOp::SUM, {}, true);
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(work->is_completed());  // both have called
+    if (rank == 1) work->abort();
+    EXPECT_THAT(error_of([&] { work->synchronize(); }), HasSubstr("was aborted by Work::abort"));
+    EXPECT_FALSE(work->is_success());
   });
   EXPECT_THAT(outcome.errors, Each(""));
 }
@@ -279,6 +309,62 @@ TEST(Coalesced, GathersAndScattersSeveralTensors) {
   }));
 }
 
+// ---- sends and receives without a wait
+
+TEST(AsyncTransfers, LetTheHostMakeGroupsAndCallCollectivesBeforeTheOtherSideComes) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    const auto x = row(7), y = row(0);
+    const auto work = rank == 0 ? dist::isend(x, 1) : nullptr;
+    const auto pair = dist::new_group({0, 1});
+    if (rank == 1) dist::recv(y, 0);
+    if (work) work->wait();
+    const auto again = rank == 0 ? dist::isend(x, 1, pair) : nullptr;
+    const auto sum = row(1);
+    dist::all_reduce(sum);
+    expect_all(sum, 3);
+    const auto late = rank == 2 ? dist::irecv(y, 0, {}, 5) : nullptr;
+    dist::monitored_barrier();
+    if (rank == 1) {
+      expect_all(y, 7);
+      y.zero_();
+      EXPECT_EQ(dist::recv(y, 0, pair), 0);
+    }
+    if (rank == 0) dist::send(x, 2, {}, 5);
+    if (again) again->wait();
+    if (late) {
+      late->synchronize();
+      EXPECT_EQ(late->source_rank(), 0);
+    }
+    if (rank > 0) expect_all(y, 7);
+  }));
+}
+
+TEST(AsyncTransfers, OfTwoGroupsMayBeCalledInAnyOrder) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const auto group = dist::new_group({0, 1});
+    const auto a = row(1), b = row(2), p = row(0), q = row(0);
+    std::vector<dist::WorkRef> works;
+    if (rank == 0) works = {dist::isend(a, 1, group), dist::isend(b, 1)};
+    if (rank == 1) works = {dist::irecv(q, 0), dist::irecv(p, 0, group)};
+    for (const auto& work : works) work->wait();
+    EXPECT_EQ(works.front()->source_rank(), rank == 0 ? -1 : 0);
+    if (rank == 1) {
+      expect_all(p, 1);
+      expect_all(q, 2);
+    }
+  }));
+}
+
+TEST(AnyReceive, ThatNoneSendsToNamesTheTagsOfTheSends) {
+  const auto outcome = on_group(3, {}, [](int rank) {
+    const auto x = row(1);
+    if (rank == 0) dist::recv(x);
+    if (rank == 1) dist::send(x, 0, {}, 7);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_THAT(outcome.error.message, HasSubstr("(it has called send with tag 7 at group_calls_test.cpp:"));
+}
+
 // ---- sums with factors
 
 TEST(PremulSum, AddsWhatEachRankHasMultiplied) {
@@ -300,6 +386,49 @@ TEST(PremulSum, AddsWhatEachRankHasMultiplied) {
       expect_all(again, 5);
     }));
   }
+}
+
+TEST(PremulSum, OfPartsOfTensorsAndWithoutAWait) {
+  expect_ok(on_group(4, {}, [](int rank) {
+    const auto factor = dist::_make_nccl_premul_sum(2.0);
+    for (const bool async_op : {false, true}) {
+      const auto whole = row(rank + 1, DType::f32, 11), part = whole.narrow(0, 2, 6);
+      auto work = dist::reduce(part, 1, factor, {}, async_op);
+      if (work) work->wait();
+      expect_all(part, rank == 1 ? 20 : rank + 1);
+      expect_all(whole.narrow(0, 8, 3), rank + 1);
+      work = dist::all_reduce(part, factor, {}, async_op);
+      if (work) work->wait();
+      expect_all(part, 2 * (1 + 20 + 3 + 4));
+      expect_all(whole.narrow(0, 0, 2), rank + 1);
+    }
+  }));
+}
+
+TEST(PremulSum, ThatThrowsHasMultipliedNothing) {
+  const auto outcome = on_group(2, {}, [](int) {
+    const auto whole = torch::ones({4, 4}, torch::device("ahbm"));
+    EXPECT_THAT(error_of([&] { dist::all_reduce(whole.t().narrow(0, 1, 2), dist::_make_nccl_premul_sum(2.0)); }),
+                HasSubstr("ValueError"));
+    expect_all(whole, 1);
+  });
+  expect_ok(outcome);
+}
+
+TEST(PremulSum, IsNoSum) {
+  const auto outcome = on_group(2, {}, [](int rank) {
+    const auto x = row(1);
+    const std::string error = error_of([&] {
+      if (rank == 0) {
+        dist::all_reduce(x);
+      } else {
+        dist::all_reduce(x, dist::_make_nccl_premul_sum(2.0));
+      }
+      torch::ahbm::synchronize();
+    });
+    EXPECT_THAT(error, AnyOf(HasSubstr("Arguments: none vs PREMUL_SUM"), HasSubstr("Arguments: PREMUL_SUM vs none")));
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
 }
 
 TEST(PremulSum, OfOtherTypesAndFactorsIsRefused) {

@@ -65,6 +65,8 @@ TEST(OutcomeTest, AnErrorInOneLineNamesTheFirstRankThatFailed) {
   EXPECT_EQ(headline(error), "SpawnException: rank 1: ValueError: no more");
   error.rank_errors.push_back(error.rank_errors.front());
   error.rank_errors.front().ranks = {0, 2};
+  EXPECT_EQ(headline(error), "SpawnException: ranks {0, 1, 2}: ValueError: no more") << "one cause in two places";
+  error.rank_errors.back().message = "too many";
   EXPECT_EQ(headline(error), "SpawnException: ranks {0, 2}: ValueError: no more (and 1 more cause)");
 }
 

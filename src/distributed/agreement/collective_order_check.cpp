@@ -19,13 +19,12 @@ std::uint64_t CollectiveOrderCheck::call(int member, CollectiveFingerprint finge
   Call& call = found->second;
   std::string unexpected;  // in what it does not fit those that agree with it otherwise
   const auto side = std::ranges::find_if(call.sides, [&](const CallSide& each) {
-    if (compare(each.fingerprint, fingerprint) != MatchState::FULLY_MATCHED) return false;
     for (const CollectiveFingerprint& other : each.exchanges) {
       const std::string here = unexpected_block(other, fingerprint, ranks_);
       if (unexpected.empty()) unexpected = here;
       if (!here.empty()) return false;
     }
-    return true;
+    return compare(each.fingerprint, fingerprint) == MatchState::FULLY_MATCHED;
   });
   if (side != call.sides.end()) {
     if (!fingerprint.sends.empty()) side->exchanges.push_back(fingerprint);

@@ -197,8 +197,17 @@ std::string differences(const CollectiveFingerprint& a, const CollectiveFingerpr
   for (const std::string& each : {a.unexpected, b.unexpected}) {
     if (!each.empty()) aspects.push_back("Split sizes: " + each);
   }
-  if (a.agreement != b.agreement) add("Arguments", a.agreement, b.agreement);
-  if (a.algorithm != b.algorithm) add("Algorithm, chosen by whether there are split sizes", a.algorithm, b.algorithm);
+  const auto argument = [](const CollectiveFingerprint& call) {
+    return call.agreement.empty() ? "none" : call.agreement;
+  };
+  if (a.agreement != b.agreement) add("Arguments", argument(a), argument(b));
+  const bool fit = a.unexpected.empty() && b.unexpected.empty();
+  if (a.algorithm != b.algorithm && fit) {
+    aspects.push_back(
+        fmt::format("Split sizes: given by some ranks and not by others, which choose {} and {} by that; "
+                    "give them on all ranks, or on none",
+                    a.algorithm, b.algorithm));
+  }
   if (a.reduce != b.reduce) add("Reduce op", reduce_text(a), reduce_text(b));
   if (a.root != b.root) add("Root", root_text(a), root_text(b));
   return fmt::format("{}", fmt::join(aspects, ", "));
