@@ -309,8 +309,24 @@ double GemmEstimate::permutation_ns(const GemmTiles& tiles) const {
   return sum;
 }
 
-/// Walks of the page table in each step: every page of the block once, or at each pass when the TLB does not hold them.
+/// Walks of the page table for a descriptor with so many pages that are not held.
+double GemmEstimate::walks_ns(double pages) const {
+  const auto& mmu = topology_.pe.mmu;
+  return std::ceil(pages / mmu.walkers) * ns(mmu.miss) * std::min(1.0, pages);
+}
+
+GemmEstimate::StepWalks GemmEstimate::walks_of_each_step(const GemmBlock& block, const GemmTiles& tiles) const {
+  const std::int64_t m = std::min(tiles.m, block.m), n = std::min(tiles.n, block.n), k = std::min(tiles.k, block.k);
+  const double a = (problem_.transposed_a ? access(k, m, row_a_) : access(m, k, row_a_)).pages;
+  const double b = (problem_.transposed_b ? access(n, k, row_b_) : access(k, n, row_b_)).pages;
+  if (a + b <= topology_.pe.mmu.tlb_entries) return {};
+  return {walks_ns(a), walks_ns(b)};
+}
+
+/// Walks of the page table in each step: every page of the block once, or at each pass when the TLB does not hold them,
+/// or in each step.
 double GemmEstimate::walks_ns(const GemmBlock& block, const GemmTiles& tiles, double steps) const {
+  if (const double each = walks_of_each_step(block, tiles).longest(); each > 0) return each;
   const auto& mmu = topology_.pe.mmu;
   const Access a = problem_.transposed_a ? access(block.k, block.m, row_a_) : access(block.m, block.k, row_a_);
   const Access b = problem_.transposed_b ? access(block.n, block.k, row_b_) : access(block.k, block.n, row_b_);
@@ -320,7 +336,7 @@ double GemmEstimate::walks_ns(const GemmBlock& block, const GemmTiles& tiles, do
   };
   const double pages =
       (a.pages * passes(block.n, tiles.n) + b.pages * passes(block.m, tiles.m)) * static_cast<double>(block.batch);
-  return std::ceil(pages / steps / mmu.walkers) * ns(mmu.miss) * std::min(1.0, pages / steps);
+  return walks_ns(pages / steps);
 }
 
 double GemmEstimate::epilogue_ns(const GemmTiles& tiles) const {
@@ -361,7 +377,9 @@ double GemmEstimate::time(const GemmBlock& block, const GemmTiles& tiles, double
   const double begin = latency + first_service * std::max(under_way, 1.0) + permutation;
   if (under_way < 1) return begin + moving - first_service + (steps - 1) * latency + products + store_ns(tiles);
   // Loads, products and permutations at their own pace; each load takes its latency, for `under_way` steps at a time.
-  const double period = std::max(3 * issue_ + permutation, (latency + moving / steps) / under_way);
+  const double queues = std::max(1.0, topology_.pe.dma.queues / 2.0);  // of one operand
+  const double period = std::max({3 * issue_ + permutation, (latency + moving / steps) / under_way,
+                                  walks_of_each_step(block, tiles).longest() / queues});
   const double loads = std::max(moving - first_service, (steps - 1) * period);
   const double body = std::max(products, loads + last) + kWeightOfOther * std::min(products, loads);
   return begin + body + store_ns(tiles);

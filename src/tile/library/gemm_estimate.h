@@ -65,6 +65,14 @@ class GemmEstimate {
   double walks(const GemmBlock& block, const GemmTiles& tiles) const {
     return walks_ns(block, tiles, static_cast<double>(commands(block, tiles)));
   }
+  /// Walks of the two descriptors of a step, in nanoseconds, where the tiles of one step have more pages than the TLB
+  /// has entries: all are walked again in each step, and what stands behind a descriptor in its queue waits for its
+  /// walks. None where the TLB holds the pages of a step.
+  struct StepWalks {
+    double a = 0, b = 0;
+    double longest() const { return std::max(a, b); }
+  };
+  StepWalks walks_of_each_step(const GemmBlock& block, const GemmTiles& tiles) const;
   double finish(const GemmTiles& tiles) const { return store_ns(tiles); }
   double before_store(const GemmTiles& tiles) const { return epilogue_ns(tiles) + setup_; }
   /// Products of the program with the most to do.
@@ -110,6 +118,7 @@ class GemmEstimate {
   double moving_ns(const GemmBlock& block, const GemmTiles& tiles) const;
   double ahead(const GemmTiles& tiles) const;
   double latency_ns(const OperandTraffic& traffic) const;
+  double walks_ns(double pages) const;
   double walks_ns(const GemmBlock& block, const GemmTiles& tiles, double steps) const;
   double epilogue_ns(const GemmTiles& tiles) const;
   double store_ns(const GemmTiles& tiles) const;

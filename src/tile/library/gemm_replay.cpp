@@ -68,7 +68,8 @@ double GemmReplay::time(std::span<const GemmRange> ranges, const GemmBlock& bloc
   tiles_ = tiles;
   finish_ = law_.finish(tiles);
   room_ = std::max<std::int64_t>(law_.steps_in_tcm(tiles), 1);
-  setup_ = ns(topology_.pe.dma.setup) + law_.walks(block, tiles);
+  walks_ = law_.walks_of_each_step(block, tiles);
+  setup_ = ns(topology_.pe.dma.setup) + (walks_.longest() > 0 ? 0 : law_.walks(block, tiles));
   most_ = std::max<std::size_t>(kMostSteps / pes_.size(), 8);
   std::size_t replayed = 0;
   double bytes = 0;
@@ -77,6 +78,7 @@ double GemmReplay::time(std::span<const GemmRange> ranges, const GemmBlock& bloc
     program.range = &ranges[i];
     program.taken = program.loaded = 0;
     program.now = program.engine = 0;
+    program.walked.assign(static_cast<std::size_t>(topology_.pe.dma.queues), 0);
     make_steps(program, tiles);
     if (program.steps.size() > most_) program.steps.resize(most_);
     replayed = std::max(replayed, program.steps.size());
@@ -136,11 +138,19 @@ void GemmReplay::load(std::uint32_t number, Program& program) {
     const auto index = static_cast<std::uint32_t>(program.loaded++);
     program.now += issue_;
     load(number, index, a_, {{batch, step.m, step.k}, {batch + 1, step.m + step.rows, step.k + step.length}},
-         program.now + setup_);
+         set_up(program, 2 * index, walks_.a));
     program.now += issue_;
     load(number, index, b_, {{batch, step.k, step.n}, {batch + 1, step.k + step.length, step.n + step.columns}},
-         program.now + setup_);
+         set_up(program, 2 * index + 1, walks_.b));
   }
+}
+
+/// When a descriptor that is issued now begins to load. One behind it in its queue waits for its walks.
+double GemmReplay::set_up(Program& program, std::size_t descriptor, double walks) const {
+  if (walks == 0) return program.now + setup_;
+  double& walked = program.walked[descriptor % program.walked.size()];
+  walked = std::max(walked, program.now) + walks;
+  return walked + setup_;
 }
 
 void GemmReplay::load(std::uint32_t number, std::uint32_t index, GemmLegs& legs, const OperandBox& box, double at) {

@@ -39,6 +39,7 @@ class GemmReplay {
     std::vector<Step> steps;
     std::size_t taken = 0, loaded = 0;
     double now = 0, engine = 0;  // ns: of the program, and when the GEMM engine is free
+    std::vector<double> walked;  // ns: by DMA queue, the end of the walks of its latest descriptor
   };
   /// What is left of one leg of a load.
   struct Transfer {
@@ -54,6 +55,7 @@ class GemmReplay {
   void load(std::uint32_t number, Program& program);
   void load(std::uint32_t number, std::uint32_t step, GemmLegs& legs, const OperandBox& box, double at);
   void store(std::uint32_t number, std::uint32_t index, double at);
+  double set_up(Program& program, std::size_t descriptor, double walks) const;
   void start(const Transfer& transfer, double at);
   void wait(std::uint32_t transfer, double at);
   void move(std::uint32_t number, double now);
@@ -72,6 +74,7 @@ class GemmReplay {
   GemmTiles tiles_;
   double issue_, memory_;  // ns
   double setup_ = 0, finish_ = 0;
+  GemmEstimate::StepWalks walks_;
   double burst_ = 0;  // bytes
   std::int64_t room_ = 1;
   double half_ = 0, end_ = 0;  // ns: latest product of the first half of the steps, and of all
