@@ -83,10 +83,17 @@ const CollectiveAlgorithm* Group::algorithm_of(CollectiveOperation operation, st
     }
     return found;
   }
+  const std::string what = fmt::format("{}: devices are not alike: ", distributed::name(operation));
+  if (const int sips = machine().system.sips; size() < sips) {
+    throw ProgramError("AlikeDevicesError",
+                       fmt::format("{}{} has {} of the machine's {} devices; give the machine as many as the group has "
+                                   "(--set system.sips.count={}), or simulate all devices",
+                                   what, name_, size(), sips, size()));
+  }
   throw ProgramError("AlikeDevicesError",
-                     fmt::format("{}: devices are not alike: the ranks of {} do not do the same in {}; use another "
-                                 "algorithm, or simulate all devices",
-                                 distributed::name(operation), name_, any->name));
+                     fmt::format("{}the ranks of {} do not do the same in {}; use another algorithm, or simulate all "
+                                 "devices",
+                                 what, name_, any->name));
 }
 
 const CollectiveAlgorithm* Group::chosen(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,

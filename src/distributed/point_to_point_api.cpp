@@ -17,6 +17,7 @@
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "runtime/host_wait.h"
+#include "runtime/simulation.h"
 #include "tensor/host_call.h"
 #include "tensor/tensor_impl.h"
 
@@ -171,6 +172,12 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   if (handle == nullptr) return nullptr;
   auto& context = runtime::current_context(call.name);
   handle->group->check_usable(context, call.name);
+  if (context.simulation.options().alike_devices && !context.pe) {
+    throw ProgramError("AlikeDevicesError",
+                       fmt::format("{}: devices are not alike: one rank sends to another one; simulate all devices, or "
+                                   "use a collective",
+                                   call.name));
+  }
   check_tensor(tensor, call.name);
   if (tag < 0) throw ValueError(fmt::format("{}: Tag must be nonnegative, got {}", call.name, tag));
   const LaneKey key = lane_of(*handle, checked_rank(call.name, *handle, peer, call.sends), tag, call.sends);
