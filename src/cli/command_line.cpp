@@ -303,12 +303,13 @@ struct RunTexts {
 };
 
 struct SweepTexts {
-  Texts over, jobs, csv, results, colour;
+  Texts over, metrics, jobs, csv, results, colour;
 
   CLI::App* declare(CLI::App& app) {
     CLI::App* command = app.add_subcommand("sweep", "Simulate a bench for all combinations of some values");
     add_text(*command, "--over", over, "NAME=V,V",
              "Values of a parameter, a topology key, topology or seed; repeatable");
+    add_text(*command, "--metric", metrics, "NAME", "A metric of the bench to show (default: the first 3); repeatable");
     add_text(*command, "--jobs", jobs, "N", "Runs at one time (default: one for each processor)");
     add_text(*command, "--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
     add_text(*command, "--results", results, "FOLDER", "Keep the result of each run there: 1.json, 2.json, …");
@@ -331,6 +332,7 @@ struct SweepTexts {
         throw ConfigurationError(std::string(option) + " is for a single run; --results FOLDER keeps all of a sweep");
     }
     out.run = others;
+    out.metrics = metrics;
     out.jobs = jobs_of(single("--jobs", jobs, "0"));
     out.csv = single("--csv", csv, "");
     out.results = single("--results", results, "");

@@ -68,9 +68,10 @@ struct RunCommand {
 struct SweepCommand {
   std::vector<std::string> run;  // arguments of `run` that are the same for all
   std::vector<sweep::Axis> axes;
-  std::size_t jobs = 1;  // at one time
-  std::string csv;       // file, "-" for standard output in place of the table, "" for none
-  std::string results;   // folder for the result of each run, "" for none
+  std::vector<std::string> metrics;  // that the table shows; none: the first of all
+  std::size_t jobs = 1;              // at one time
+  std::string csv;                   // file, "-" for standard output in place of the table, "" for none
+  std::string results;               // folder for the result of each run, "" for none
   ColourMode colour = ColourMode::automatic;
 };
 

@@ -145,6 +145,18 @@ TEST_F(SweepTest, NamesAMetricAsTheColumnOfTheReportSo) {
             "  16  16.000 us  1.000  125.0 GFLOP/s    -            16     3.000 us  ok\n");
 }
 
+TEST_F(SweepTest, ShowsTheMetricsThatAreAskedFor) {
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=16", "-t", "tiny", "--metric", "time"}), 0);
+  EXPECT_EQ(out_,
+            "gemm on tiny, 1 run\n"
+            "   M       time  speed           GEMM  HBM  metric time  result\n"
+            "  16  16.000 us  1.000  125.0 GFLOP/s    -     3.000 us  ok\n"
+            "  and 1 more metric (--metric NAME shows them, --csv has all)\n");
+  out_.clear();
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=16", "-t", "tiny", "--metric", "rows"}), 0);
+  EXPECT_THAT(out_, ::testing::EndsWith("  no run has a metric \"rows\"; there are: rows, in all, time\n"));
+}
+
 TEST_F(SweepTest, WritesCsvInBaseUnits) {
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4,13", "--csv", "-"}), 3);
   EXPECT_EQ(out_,

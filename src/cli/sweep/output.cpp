@@ -1,11 +1,13 @@
 #include "cli/sweep/output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "base/quantity.h"
 #include "report/outcome.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
@@ -86,11 +88,17 @@ Cell rate_cell(double amount, const RunResult& result, const char* unit) {
 }  // namespace
 
 std::string to_table(const std::string& title, const std::vector<Axis>& axes, const std::vector<Run>& runs,
-                     bool colour) {
+                     std::vector<std::string> metrics, bool colour) {
   const report::Palette palette(colour);
   const auto all_metrics = metric_names(runs);
-  std::vector<std::string> metrics(all_metrics.begin(), all_metrics.end());
-  if (metrics.size() > kMostMetrics) metrics.resize(kMostMetrics);
+  std::vector<std::string> unknown;
+  for (const std::string& name : metrics) {
+    if (!all_metrics.contains(name)) unknown.push_back(in_quotes(name));
+  }
+  if (metrics.empty()) {
+    metrics.assign(all_metrics.begin(), all_metrics.end());
+    if (metrics.size() > kMostMetrics) metrics.resize(kMostMetrics);
+  }
   std::vector<Column> columns;
   for (const Axis& axis : axes) columns.push_back({axis.name});
   columns.insert(columns.end(), {{"time"}, {"speed"}, {"GEMM"}, {"HBM"}});
@@ -120,8 +128,14 @@ std::string to_table(const std::string& title, const std::vector<Axis>& axes, co
     table.add(std::move(row));
   }
   std::string text = palette.paint(Style::heading, title) + "\n" + table.text(palette);
-  if (all_metrics.size() > metrics.size())
-    text += fmt::format("  and {} more metrics (--csv has them)\n", all_metrics.size() - metrics.size());
+  if (!unknown.empty()) {
+    text += fmt::format("  no run has a metric {}; there {}\n", fmt::join(unknown, " or "),
+                        all_metrics.empty() ? "are none" : fmt::format("are: {}", fmt::join(all_metrics, ", ")));
+  } else if (all_metrics.size() > metrics.size()) {
+    const std::size_t more = all_metrics.size() - metrics.size();
+    text +=
+        fmt::format("  and {} more metric{} (--metric NAME shows them, --csv has all)\n", more, more == 1 ? "" : "s");
+  }
   return text;
 }
 
