@@ -13,6 +13,7 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 using tensor::ReduceOperation;
+using torch::Tensor;
 
 /// The lines of a tensor along some dimensions: for each element of the result the elements that it is made from, in
 /// row-major order.
@@ -401,6 +402,21 @@ TEST(DeviceDimensions, LayerNormAndRmsNormOverTheLastDimensions) {
     // Lines of equal elements divide rounding errors by sqrt(epsilon).
     expect_near(out, expected, 2 * unit(dtype) + 0x1p-17, 0.003, centred ? "layer_norm" : "rms_norm");
   });
+}
+
+TEST(DeviceDimensions, AnIndexOfColumnsIsLoadedOnce) {
+  SimulateOptions options;
+  options.data = false;
+  const RunResult result = simulate(options, [] {
+    const auto device = torch::device("ahbm");
+    const auto x = torch::empty({128, 2048}, device), out = torch::empty({128, 2048}, device);
+    const auto index = torch::empty({2048}, torch::dtype(torch::kLong).device("ahbm"));
+    operations().index_select(x, 1, index, false, out);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = result.launches.back();
+  const std::int64_t tensors = 2 * 128 * 2048 * 4, index = 2048 * 8;
+  EXPECT_EQ(launch.hbm_bytes, Bytes(tensors + launch.programs * index));
 }
 
 TEST(DeviceDimensions, TensorsAreJoinedAndChosenFrom) {
