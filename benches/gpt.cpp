@@ -39,6 +39,8 @@ struct Run {
 
   /// Of a prompt: those that the cache has room for.
   std::int64_t most_tokens() const { return tokens + (train > 0 ? 0 : new_tokens); }
+  /// The first passes through the layers are the prompt's, one of each micro-batch.
+  std::size_t prompt_passes() const { return static_cast<std::size_t>(micro_batches); }
   gpt::Parallel parallel(int rank, int stage) const {
     gpt::Parallel result{rank, tensor_size, sequence_parallel, "ahbm", dtype};
     result.stage = stage;
@@ -109,27 +111,31 @@ void report_memory(const Run& run) {
 }
 
 /// Adds what was left out to the times, and says so.
-void add_left_out(const gpt::SampledLayers& sampled, double& prefill_us, double& decode_us) {
+void add_left_out(const Run& run, const gpt::SampledLayers& sampled, double& prefill_us, double& decode_us) {
   if (!sampled.leaves_out()) return;
-  prefill_us += sampled.left_out_us(0, 1);
-  decode_us += sampled.left_out_us(1, sampled.passes());
+  prefill_us += sampled.left_out_us(0, run.prompt_passes());
+  decode_us += sampled.left_out_us(run.prompt_passes(), sampled.passes());
   report_metric("layers simulated", static_cast<double>(sampled.simulated()), "");
   report_metric("layers estimated from these", static_cast<double>(sampled.left_out()), "");
   report_metric("spread of the layers simulated", sampled.spread() * 100, "%");
 }
 
 /// What a token after the prompt takes by the closed forms. None where there is no such token, of a pipeline (its
-/// stages wait for each other) and of a mixture (which experts are read is not known before).
+/// stages wait for each other) and of a mixture (which experts are read is not known before). Each micro-batch reads
+/// all weights, but of the cache its own prompts', and reduces its own rows.
 std::optional<gpt::TokenTerms> terms_of(const Run& run, const gpt::LanguageModel& model, std::int64_t launches) {
   if (run.new_tokens == 0 || run.stages > 1 || run.config.is_mixture()) return {};
   const auto tokens = static_cast<double>(run.new_tokens);
   const auto& sampled = model.sampled_layers();
-  if (sampled.leaves_out()) launches += sampled.left_out_launches(1, sampled.passes());
+  if (sampled.leaves_out()) launches += sampled.left_out_launches(run.prompt_passes(), sampled.passes());
   // The first of the new tokens sees the prompt and itself, each further one a token more.
   const double seen = static_cast<double>(run.tokens) + (tokens + 1) / 2;
-  const double bytes = static_cast<double>(model.weight_bytes()) + seen * static_cast<double>(model.cache_bytes());
-  return gpt::TokenTerms(bytes, run.tensor_size > 1 ? 2 * run.config.layers + 1 : 0,
-                         run.batch * run.config.hidden * item_size(run.dtype), static_cast<double>(launches) / tokens);
+  const double bytes =
+      static_cast<double>(run.micro_batches * model.weight_bytes()) + seen * static_cast<double>(model.cache_bytes());
+  const std::int64_t all_reduces = run.tensor_size > 1 ? run.micro_batches * (2 * run.config.layers + 1) : 0;
+  const std::int64_t rows = run.batch / run.micro_batches;
+  return gpt::TokenTerms(bytes, all_reduces, rows * run.config.hidden * item_size(run.dtype),
+                         static_cast<double>(launches) / tokens);
 }
 
 void report(const Run& run, int ranks, double prefill_us, double decode_us,
@@ -289,7 +295,7 @@ void worker(int rank, int world_size, const Run& run) {
   if (run.checked && floating_point_enabled())
     for (Tensor& each : scores) each = model.of_all_words(each);
   if (!parallel.is_last() || parallel.rank != 0) return;
-  add_left_out(model.sampled_layers(), prefill, decode);
+  add_left_out(run, model.sampled_layers(), prefill, decode);
   report(run, world_size, prefill, decode, terms_of(run, model, decode_launches));
   check_scores(run, weights, ids, scores);
 }
