@@ -138,15 +138,25 @@ std::optional<gpt::TokenTerms> terms_of(const Run& run, const gpt::LanguageModel
                          static_cast<double>(launches) / tokens);
 }
 
+/// The share of the prompt's choices of experts that were dropped.
+double dropped_of(const Run& run) {
+  return run.config.is_mixture() ? run.noted->dropped(static_cast<std::size_t>(run.config.layers)) : 0;
+}
+
+/// Of all products of the prompt, on all devices. Only the last token of each goes through the head, and a choice that
+/// is dropped through no expert.
+double prefill_flops(const Run& run) {
+  const std::int64_t head = run.config.hidden * run.config.words;
+  const double of_token = static_cast<double>(run.config.product_parameters() - head) -
+                          dropped_of(run) * static_cast<double>(run.config.chosen_expert_parameters());
+  return 2.0 * static_cast<double>(run.tokens * run.batch) * of_token + 2.0 * static_cast<double>(run.batch * head);
+}
+
 void report(const Run& run, int ranks, double prefill_us, double decode_us,
             const std::optional<gpt::TokenTerms>& terms) {
-  const double rows = static_cast<double>(run.tokens * run.batch);
-  const std::int64_t head = run.config.hidden * run.config.words;
-  const double flops = 2.0 * rows * static_cast<double>(run.config.product_parameters() - head) +
-                       2.0 * static_cast<double>(run.batch * head);
   report_metric("time to the first token", prefill_us, "us");
   report_metric("prefill of a layer", prefill_us / static_cast<double>(run.config.layers), "us");
-  report_metric("products of the prefill, each device", flops / ranks / prefill_us * 1e-6, "TFLOP/s");
+  report_metric("products of the prefill, each device", prefill_flops(run) / ranks / prefill_us * 1e-6, "TFLOP/s");
   if (run.new_tokens > 0) {
     const double step = decode_us / static_cast<double>(run.new_tokens);
     report_metric("time of a token after it", step, "us");
@@ -156,9 +166,7 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us,
   if (run.config.is_mixture()) {
     report_metric("busiest expert, in even shares",
                   run.noted->busiest(static_cast<std::size_t>(run.config.layers), run.config.experts), "");
-    if (run.capacity > 0) {
-      report_metric("dropped choices", run.noted->dropped(static_cast<std::size_t>(run.config.layers)) * 100, "%");
-    }
+    if (run.capacity > 0) report_metric("dropped choices", dropped_of(run) * 100, "%");
   }
   report_memory(run);
 }

@@ -53,8 +53,8 @@ void check_result(const Run& run, const gpt::Weights& weights, gpt::NotedChoices
 
 void report(const Run& run, const gpt::NotedChoices& noted, int ranks, double nanoseconds) {
   const auto& config = run.config;
-  const double flops = 2.0 * static_cast<double>(run.tokens) *
-                       static_cast<double>(config.chosen_experts * 3 * config.inner * config.hidden);
+  const double rows = static_cast<double>(run.tokens * config.chosen_experts) * (1 - noted.dropped(1));
+  const double flops = 2.0 * rows * static_cast<double>(3 * config.inner * config.hidden);
   report_metric("time", nanoseconds * 1e-3, "us");
   report_metric("products of the experts, each device", flops / ranks / nanoseconds * 1e-3, "TFLOP/s");
   report_metric("busiest expert, in even shares", noted.busiest(1, config.experts), "");

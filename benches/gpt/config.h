@@ -34,6 +34,8 @@ struct ModelConfig {
   bool is_mixture() const { return family == Family::mixtral; }
   /// Parameters that a token is multiplied with, the output matrix among them.
   std::int64_t product_parameters() const { return parameters_with(std::max<std::int64_t>(chosen_experts, 1)); }
+  /// Of these, those of the experts that a token has chosen.
+  std::int64_t chosen_expert_parameters() const { return layers * chosen_experts * hidden * inner * 3; }
   /// Those of all products, also of experts that a token does not see.
   std::int64_t stored_parameters() const { return parameters_with(std::max<std::int64_t>(experts, 1)); }
 

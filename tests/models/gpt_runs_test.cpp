@@ -1,4 +1,4 @@
-// What the bench gpt refuses before a rank starts, and what it warns of.
+// What the bench gpt refuses before a rank starts, what it warns of, and what its metrics count.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,6 +131,57 @@ TEST(GptRuns, SayNothingOfTensorsThatNoModelUses) {
         run_gpt(2, {{"model", reference(model)}, {"tokens", "4"}, {"new_tokens", "0"}, {"expert_parallel", "yes"}});
     EXPECT_THAT(result.warnings, ::testing::Not(unused)) << model;
   }
+}
+
+double metric(const RunResult& result, const std::string& name) {
+  EXPECT_TRUE(result.metrics.contains(name)) << name;
+  return result.metrics.contains(name) ? result.metrics.at(name).value : 0;
+}
+
+TEST(GptRuns, OfAMixtureCountNoProductsOfChoicesThatWereDropped) {
+  // benches/gpt/config.h: tiny-moe
+  constexpr double kTokens = 32, kHidden = 256, kInner = 256, kLayers = 2, kWords = 1024, kExperts = 8, kChosen = 2;
+  constexpr double kAttention = kHidden * 16 * (2 * 16 + 2 * 8), kExpert = 3 * kHidden * kInner;
+  for (const char* const capacity : {"0", "0.5"}) {
+    SCOPED_TRACE(capacity);
+    const RunResult result =
+        run_gpt(2, {{"model", "tiny-moe"}, {"tokens", "32"}, {"new_tokens", "1"}, {"capacity", capacity}});
+    ASSERT_FALSE(result.error) << result.error->message;
+    const bool drops = capacity != std::string("0");
+    const double dropped = drops ? metric(result, "dropped choices") / 100 : 0;
+    EXPECT_EQ(dropped >= 0.5, drops) << "an expert takes half an even share";
+    const double of_token = kLayers * (kAttention + kHidden * kExperts + (1 - dropped) * kChosen * kExpert);
+    const double flops = 2 * kTokens * of_token + 2 * kHidden * kWords;
+    const double counted =
+        metric(result, "products of the prefill, each device") * 2 * metric(result, "time to the first token") * 1e6;
+    EXPECT_NEAR(counted, flops, 1e-9 * flops);
+  }
+}
+
+TEST(GptRuns, OfExpertsAloneCountNoProductsOfChoicesThatWereDropped) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=2"};
+  options.data = false;
+  const RunResult result = run_built_in(
+      "moe", {{"tokens", "32"}, {"hidden", "64"}, {"ffn", "32"}, {"experts", "4"}, {"capacity", "0.5"}}, options);
+  ASSERT_FALSE(result.error) << result.error->message;
+  const double kept = 1 - metric(result, "dropped choices") / 100;
+  EXPECT_LE(kept, 0.5);
+  const double flops = kept * 2 * 32 * 2 * (3 * 64 * 32);
+  const double counted = metric(result, "products of the experts, each device") * 2 * metric(result, "time") * 1e6;
+  EXPECT_NEAR(counted, flops, 1e-9 * flops);
+}
+
+TEST(GptRuns, OfThreeLayersOfManySayHowTheseDiffer) {
+  const std::string config = ::testing::TempDir() + "kernbench_five_layers_of_many.json";
+  std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 64,
+    "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4})";
+  const RunResult result =
+      run_gpt(1, {{"model", config}, {"tokens", "16"}, {"new_tokens", "0"}, {"sample_layers", "3"}});
+  ASSERT_FALSE(result.error) << result.error->message;
+  // The first layer has no sum in its first norm, and the one between has.
+  EXPECT_GT(metric(result, "spread of the layers simulated"), 0);
 }
 
 TEST(GptRuns, OfGpt2TakeHeadsOfAnOddSize) {
