@@ -103,7 +103,7 @@ TEST(VocabParallelEmbedding, RefusesWhatCannotBe) {
 
 TEST(VocabParallelEmbedding, TakesWholeNumbersOnly) {
   EXPECT_THAT(
-      run_model(2, 2, [](int) { VocabParallelEmbedding(table_options())(torch::zeros({3}).to("ahbm")); }).errors,
+      run_model(2, 2, [](int) { VocabParallelEmbedding{table_options()}(torch::zeros({3}).to("ahbm")); }).errors,
       Each(HasSubstr("VocabParallelEmbedding: the indices must be Int or Long, but are Float; convert them with "
                      ".to(torch::kLong)")));
 }

@@ -219,7 +219,7 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
 }
 
 TEST(ParallelLinear, RefusesAScalar) {
-  EXPECT_THAT(run_model(2, 2, [](int) { ColumnParallelLinear(up_options())(torch::ones({}).to("ahbm")); }).errors,
+  EXPECT_THAT(run_model(2, 2, [](int) { ColumnParallelLinear{up_options()}(torch::ones({}).to("ahbm")); }).errors,
               Each(HasSubstr("ColumnParallelLinear: the input is a scalar, and needs at least one dimension, of 16 "
                              "elements")));
 }
