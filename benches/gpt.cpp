@@ -26,6 +26,8 @@ namespace {
 
 using torch::Tensor;
 
+constexpr std::int64_t kNewTokens = 4;  // where the user gives no number
+
 struct Run {
   gpt::ModelConfig config;
   std::int64_t tokens, new_tokens, batch, train, sampled_layers, micro_batches;
@@ -103,7 +105,9 @@ double mebibytes_of(int device) {
 void report_memory(const Run& run) {
   double most = 0;
   for (int stage = 0; stage < run.stages; ++stage) most = std::max(most, mebibytes_of(stage * run.tensor_size));
+  const double capacity = static_cast<double>(torch::ahbm::get_memory_info(0).second) / (1 << 20);
   report_metric("memory of a device", most, "MiB");
+  report_metric("memory of a device, of its capacity", most / capacity * 100, "%");
   if (run.stages == 1) return;
   for (int stage = 0; stage < run.stages; ++stage) {
     report_metric("memory of a device of stage " + std::to_string(stage), mebibytes_of(stage * run.tensor_size), "MiB");
@@ -227,6 +231,10 @@ void check_sampling(const Run& run) {
                     : run.config.is_mixture() ? "the experts that are chosen differ from layer to layer"
                                               : nullptr;
   if (why != nullptr) throw ConfigurationError(std::string("sample_layers: ") + why);
+  if (run.sampled_layers > run.config.layers) {
+    throw ConfigurationError("sample_layers (" + std::to_string(run.sampled_layers) + ") is more than the " +
+                             std::to_string(run.config.layers) + " layers that the run has; leave it away for all");
+  }
 }
 
 /// What only a mixture of experts knows.
@@ -240,6 +248,8 @@ void check_routing(const Run& run, const std::string& routing) {
 void check_training(const Run& run) {
   if (run.train == 0) return;
   if (run.tokens < 2) throw ConfigurationError("tokens: a loss takes at least 2 tokens");
+  if (run.new_tokens != 0 && run.new_tokens != kNewTokens)
+    throw ConfigurationError("new_tokens: a step of training decodes none; leave it away, or train");
   gpt::check_training(run.config, run.parallel(0, 0));
 }
 
@@ -329,8 +339,8 @@ KERNBENCH_BENCH(
     gpt, "a language model, tensor parallel over all devices: prefill and decode, or training",  //
     {"model", "tiny",
      "tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, mixtral-8x7b, or a folder with config.json (and safetensors)"},
-    {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"}, {"batch", 1, "prompts"},
-    {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
+    {"tokens", 64, "of each prompt"}, {"new_tokens", kNewTokens, "decoded after it, one by one"},
+    {"batch", 1, "prompts"}, {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
     {"layers", 0, "the first layers only; 0: all"},
     {"sample_layers", 0, "simulate so many, estimate the others from them (--no-data); 0: all"}, dtype_parameter("f16"),
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
@@ -370,7 +380,8 @@ KERNBENCH_BENCH(
   const int n = settle_ranks(run);
   check_training(run);
   check_sampling(run);
-  gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens());
+  const bool pipeline = run.train == 0 && run.sampled_layers == 0;
+  gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens(), pipeline);
   warn_of_tokens_not_shared(run);
   torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
   warn_of_unused_weights(run);

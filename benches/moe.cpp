@@ -110,10 +110,10 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   config.chosen_experts = parameter<std::int64_t>("chosen", 1, config.experts);
   const auto tokens = parameter<std::int64_t>("tokens", 1, kLargest);
   if (expert_parallel) {
-    gpt::check_divides("experts", config.experts, "the number of devices", n);
-    gpt::check_divides("tokens", tokens, "the number of devices", n);
+    check_divides("experts", config.experts, "the number of devices", n);
+    check_divides("tokens", tokens, "the number of devices", n);
   } else {
-    gpt::check_divides("ffn", config.inner, "the number of devices", n);
+    check_divides("ffn", config.inner, "the number of devices", n);
   }
   const Run run{config,
                 tokens,

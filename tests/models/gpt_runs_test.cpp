@@ -45,7 +45,10 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
   const std::vector<Refusal> all{
       {1, {{"tp", "3"}}, "tp (3) times pp (1) is more than the 1 devices"},
       {1, {{"pp", "2"}}, "pp: 1 devices are no multiple of 2 stages"},
-      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3)"},
+      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2"},
+      {16, {}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8 -p pp=2"},
+      {16, {{"train", "1"}}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8", true},
+      {1, {{"train", "1"}, {"new_tokens", "2"}}, "new_tokens: a step of training decodes none", true},
       {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3)"},
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
@@ -67,6 +70,25 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
     EXPECT_THAT(result.error->message, HasSubstr(each.message));
     EXPECT_EQ(result.error->where, "");
     EXPECT_EQ(result.simulated_time, Time::zero()) << each.message;
+  }
+}
+
+TEST(GptRuns, OfOneLayerAloneNameTheSizeThatTheDevicesDoNotDivide) {
+  const auto error = [](const std::string& bench, const cli::ParameterTexts& parameters) -> std::string {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {"system.sips.count=4"};
+    options.data = false;
+    const RunResult result = run_built_in(bench, parameters, options);
+    EXPECT_EQ(result.simulated_time, Time::zero());
+    return result.error ? result.error->type + ": " + result.error->message : "no error";
+  };
+  for (const char* const bench : {"tp_mlp", "tp_block"}) {
+    EXPECT_EQ(error(bench, {{"ffn", "30"}}),
+              "ConfigurationError: ffn (30) must be divisible by the number of devices (4)");
+    EXPECT_EQ(error(bench, {{"tokens", "30"}, {"sequence_parallel", "yes"}}),
+              "ConfigurationError: tokens (30) must be divisible by the number of devices (4); give a multiple, or "
+              "sequence_parallel=no");
   }
 }
 
