@@ -26,6 +26,8 @@ namespace {
 
 using torch::Tensor;
 
+constexpr std::int64_t kNewTokens = 4;  // where the user gives no number
+
 struct Run {
   gpt::ModelConfig config;
   std::int64_t tokens, new_tokens, batch, train, sampled_layers, micro_batches;
@@ -39,6 +41,8 @@ struct Run {
 
   /// Of a prompt: those that the cache has room for.
   std::int64_t most_tokens() const { return tokens + (train > 0 ? 0 : new_tokens); }
+  /// The first passes through the layers are the prompt's, one of each micro-batch.
+  std::size_t prompt_passes() const { return static_cast<std::size_t>(micro_batches); }
   gpt::Parallel parallel(int rank, int stage) const {
     gpt::Parallel result{rank, tensor_size, sequence_parallel, "ahbm", dtype};
     result.stage = stage;
@@ -101,7 +105,9 @@ double mebibytes_of(int device) {
 void report_memory(const Run& run) {
   double most = 0;
   for (int stage = 0; stage < run.stages; ++stage) most = std::max(most, mebibytes_of(stage * run.tensor_size));
+  const double capacity = static_cast<double>(torch::ahbm::get_memory_info(0).second) / (1 << 20);
   report_metric("memory of a device", most, "MiB");
+  report_metric("memory of a device, of its capacity", most / capacity * 100, "%");
   if (run.stages == 1) return;
   for (int stage = 0; stage < run.stages; ++stage) {
     report_metric("memory of a device of stage " + std::to_string(stage), mebibytes_of(stage * run.tensor_size), "MiB");
@@ -109,38 +115,52 @@ void report_memory(const Run& run) {
 }
 
 /// Adds what was left out to the times, and says so.
-void add_left_out(const gpt::SampledLayers& sampled, double& prefill_us, double& decode_us) {
+void add_left_out(const Run& run, const gpt::SampledLayers& sampled, double& prefill_us, double& decode_us) {
   if (!sampled.leaves_out()) return;
-  prefill_us += sampled.left_out_us(0, 1);
-  decode_us += sampled.left_out_us(1, sampled.passes());
+  prefill_us += sampled.left_out_us(0, run.prompt_passes());
+  decode_us += sampled.left_out_us(run.prompt_passes(), sampled.passes());
   report_metric("layers simulated", static_cast<double>(sampled.simulated()), "");
   report_metric("layers estimated from these", static_cast<double>(sampled.left_out()), "");
   report_metric("spread of the layers simulated", sampled.spread() * 100, "%");
 }
 
 /// What a token after the prompt takes by the closed forms. None where there is no such token, of a pipeline (its
-/// stages wait for each other) and of a mixture (which experts are read is not known before).
+/// stages wait for each other) and of a mixture (which experts are read is not known before). Each micro-batch reads
+/// all weights, but of the cache its own prompts', and reduces its own rows.
 std::optional<gpt::TokenTerms> terms_of(const Run& run, const gpt::LanguageModel& model, std::int64_t launches) {
   if (run.new_tokens == 0 || run.stages > 1 || run.config.is_mixture()) return {};
   const auto tokens = static_cast<double>(run.new_tokens);
   const auto& sampled = model.sampled_layers();
-  if (sampled.leaves_out()) launches += sampled.left_out_launches(1, sampled.passes());
+  if (sampled.leaves_out()) launches += sampled.left_out_launches(run.prompt_passes(), sampled.passes());
   // The first of the new tokens sees the prompt and itself, each further one a token more.
   const double seen = static_cast<double>(run.tokens) + (tokens + 1) / 2;
-  const double bytes = static_cast<double>(model.weight_bytes()) + seen * static_cast<double>(model.cache_bytes());
-  return gpt::TokenTerms(bytes, run.tensor_size > 1 ? 2 * run.config.layers + 1 : 0,
-                         run.batch * run.config.hidden * item_size(run.dtype), static_cast<double>(launches) / tokens);
+  const double bytes =
+      static_cast<double>(run.micro_batches * model.weight_bytes()) + seen * static_cast<double>(model.cache_bytes());
+  const std::int64_t all_reduces = run.tensor_size > 1 ? run.micro_batches * (2 * run.config.layers + 1) : 0;
+  const std::int64_t rows = run.batch / run.micro_batches;
+  return gpt::TokenTerms(bytes, all_reduces, rows * run.config.hidden * item_size(run.dtype),
+                         static_cast<double>(launches) / tokens);
+}
+
+/// The share of the prompt's choices of experts that were dropped.
+double dropped_of(const Run& run) {
+  return run.config.is_mixture() ? run.noted->dropped(static_cast<std::size_t>(run.config.layers)) : 0;
+}
+
+/// Of all products of the prompt, on all devices. Only the last token of each goes through the head, and a choice that
+/// is dropped through no expert.
+double prefill_flops(const Run& run) {
+  const std::int64_t head = run.config.hidden * run.config.words;
+  const double of_token = static_cast<double>(run.config.product_parameters() - head) -
+                          dropped_of(run) * static_cast<double>(run.config.chosen_expert_parameters());
+  return 2.0 * static_cast<double>(run.tokens * run.batch) * of_token + 2.0 * static_cast<double>(run.batch * head);
 }
 
 void report(const Run& run, int ranks, double prefill_us, double decode_us,
             const std::optional<gpt::TokenTerms>& terms) {
-  const double rows = static_cast<double>(run.tokens * run.batch);
-  const std::int64_t head = run.config.hidden * run.config.words;
-  const double flops = 2.0 * rows * static_cast<double>(run.config.product_parameters() - head) +
-                       2.0 * static_cast<double>(run.batch * head);
   report_metric("time to the first token", prefill_us, "us");
   report_metric("prefill of a layer", prefill_us / static_cast<double>(run.config.layers), "us");
-  report_metric("products of the prefill, each device", flops / ranks / prefill_us * 1e-6, "TFLOP/s");
+  report_metric("products of the prefill, each device", prefill_flops(run) / ranks / prefill_us * 1e-6, "TFLOP/s");
   if (run.new_tokens > 0) {
     const double step = decode_us / static_cast<double>(run.new_tokens);
     report_metric("time of a token after it", step, "us");
@@ -150,9 +170,7 @@ void report(const Run& run, int ranks, double prefill_us, double decode_us,
   if (run.config.is_mixture()) {
     report_metric("busiest expert, in even shares",
                   run.noted->busiest(static_cast<std::size_t>(run.config.layers), run.config.experts), "");
-    if (run.capacity > 0) {
-      report_metric("dropped choices", run.noted->dropped(static_cast<std::size_t>(run.config.layers)) * 100, "%");
-    }
+    if (run.capacity > 0) report_metric("dropped choices", dropped_of(run) * 100, "%");
   }
   report_memory(run);
 }
@@ -213,6 +231,10 @@ void check_sampling(const Run& run) {
                     : run.config.is_mixture() ? "the experts that are chosen differ from layer to layer"
                                               : nullptr;
   if (why != nullptr) throw ConfigurationError(std::string("sample_layers: ") + why);
+  if (run.sampled_layers > run.config.layers) {
+    throw ConfigurationError("sample_layers (" + std::to_string(run.sampled_layers) + ") is more than the " +
+                             std::to_string(run.config.layers) + " layers that the run has; leave it away for all");
+  }
 }
 
 /// What only a mixture of experts knows.
@@ -226,6 +248,8 @@ void check_routing(const Run& run, const std::string& routing) {
 void check_training(const Run& run) {
   if (run.train == 0) return;
   if (run.tokens < 2) throw ConfigurationError("tokens: a loss takes at least 2 tokens");
+  if (run.new_tokens != 0 && run.new_tokens != kNewTokens)
+    throw ConfigurationError("new_tokens: a step of training decodes none; leave it away, or train");
   gpt::check_training(run.config, run.parallel(0, 0));
 }
 
@@ -289,7 +313,7 @@ void worker(int rank, int world_size, const Run& run) {
   if (run.checked && floating_point_enabled())
     for (Tensor& each : scores) each = model.of_all_words(each);
   if (!parallel.is_last() || parallel.rank != 0) return;
-  add_left_out(model.sampled_layers(), prefill, decode);
+  add_left_out(run, model.sampled_layers(), prefill, decode);
   report(run, world_size, prefill, decode, terms_of(run, model, decode_launches));
   check_scores(run, weights, ids, scores);
 }
@@ -315,8 +339,8 @@ KERNBENCH_BENCH(
     gpt, "a language model, tensor parallel over all devices: prefill and decode, or training",  //
     {"model", "tiny",
      "tiny, tiny-moe, gpt2, llama-3-8b, llama-3-70b, mixtral-8x7b, or a folder with config.json (and safetensors)"},
-    {"tokens", 64, "of each prompt"}, {"new_tokens", 4, "decoded after it, one by one"}, {"batch", 1, "prompts"},
-    {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
+    {"tokens", 64, "of each prompt"}, {"new_tokens", kNewTokens, "decoded after it, one by one"},
+    {"batch", 1, "prompts"}, {"train", 0, "steps of training (loss, gradients, AdamW) instead of prefill and decode"},
     {"layers", 0, "the first layers only; 0: all"},
     {"sample_layers", 0, "simulate so many, estimate the others from them (--no-data); 0: all"}, dtype_parameter("f16"),
     {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
@@ -356,7 +380,8 @@ KERNBENCH_BENCH(
   const int n = settle_ranks(run);
   check_training(run);
   check_sampling(run);
-  gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens());
+  const bool pipeline = run.train == 0 && run.sampled_layers == 0;
+  gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens(), pipeline);
   warn_of_tokens_not_shared(run);
   torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
   warn_of_unused_weights(run);

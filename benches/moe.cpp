@@ -53,8 +53,8 @@ void check_result(const Run& run, const gpt::Weights& weights, gpt::NotedChoices
 
 void report(const Run& run, const gpt::NotedChoices& noted, int ranks, double nanoseconds) {
   const auto& config = run.config;
-  const double flops = 2.0 * static_cast<double>(run.tokens) *
-                       static_cast<double>(config.chosen_experts * 3 * config.inner * config.hidden);
+  const double rows = static_cast<double>(run.tokens * config.chosen_experts) * (1 - noted.dropped(1));
+  const double flops = 2.0 * rows * static_cast<double>(3 * config.inner * config.hidden);
   report_metric("time", nanoseconds * 1e-3, "us");
   report_metric("products of the experts, each device", flops / ranks / nanoseconds * 1e-3, "TFLOP/s");
   report_metric("busiest expert, in even shares", noted.busiest(1, config.experts), "");
@@ -110,10 +110,10 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   config.chosen_experts = parameter<std::int64_t>("chosen", 1, config.experts);
   const auto tokens = parameter<std::int64_t>("tokens", 1, kLargest);
   if (expert_parallel) {
-    gpt::check_divides("experts", config.experts, "the number of devices", n);
-    gpt::check_divides("tokens", tokens, "the number of devices", n);
+    check_divides("experts", config.experts, "the number of devices", n);
+    check_divides("tokens", tokens, "the number of devices", n);
   } else {
-    gpt::check_divides("ffn", config.inner, "the number of devices", n);
+    check_divides("ffn", config.inner, "the number of devices", n);
   }
   const Run run{config,
                 tokens,

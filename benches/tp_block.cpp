@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "check_divides.h"
 #include "dtype_parameter.h"
 
 using namespace kernbench;
@@ -114,11 +115,10 @@ KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devic
                     parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
                     parameter_choice("overlap", {"yes", "no"}) == "yes"};
   const int n = torch::accelerator::device_count();
-  if (block.hidden % block.heads != 0)
-    throw ConfigurationError("hidden (" + std::to_string(block.hidden) + ") must be divisible by heads (" +
-                             std::to_string(block.heads) + ")");
-  if (block.heads % n != 0)
-    throw ConfigurationError("heads (" + std::to_string(block.heads) +
-                             ") must be divisible by the number of devices (" + std::to_string(n) + ")");
+  check_divides("hidden", block.hidden, "heads", block.heads);
+  check_divides("heads", block.heads, "the number of devices", n);
+  check_divides("ffn", block.ffn, "the number of devices", n);
+  if (block.sequence_parallel)
+    check_divides("tokens", block.tokens, "the number of devices", n, "give a multiple, or sequence_parallel=no");
   torch::multiprocessing::spawn(worker, std::tuple{n, block}, {.nprocs = n});
 }

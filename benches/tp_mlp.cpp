@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "check_divides.h"
 #include "dtype_parameter.h"
 
 using namespace kernbench;
@@ -94,5 +95,8 @@ KERNBENCH_BENCH(tp_mlp, "a transformer's feed-forward network, tensor parallel o
                 parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
                 parameter_choice("overlap", {"yes", "no"}) == "yes"};
   const int n = torch::accelerator::device_count();
+  check_divides("ffn", mlp.ffn, "the number of devices", n);
+  if (mlp.sequence_parallel)
+    check_divides("tokens", mlp.tokens, "the number of devices", n, "give a multiple, or sequence_parallel=no");
   torch::multiprocessing::spawn(worker, std::tuple{n, mlp}, {.nprocs = n});
 }

@@ -6,29 +6,38 @@
 #include <cstdint>
 #include <string>
 
+#include "../check_divides.h"
 #include "parallel.h"
 
 namespace benches::gpt {
 
-/// ConfigurationError unless `divisor` divides `value`: "num_attention_heads (8) must be divisible by …".
-inline void check_divides(const std::string& name, std::int64_t value, const std::string& by, std::int64_t divisor) {
-  if (value % divisor == 0) return;
-  throw ConfigurationError(name + " (" + std::to_string(value) + ") must be divisible by " + by + " (" +
-                           std::to_string(divisor) + ")");
+/// How a model can be cut that does not divide by the ranks of a stage: the most of them that it divides by, and, if
+/// `pipeline`, stages for the rest of the ranks where these divide its layers.
+inline std::string other_cut(const ModelConfig& config, const Parallel& parallel, bool pipeline) {
+  const std::int64_t last = parallel.experts ? config.experts : config.inner;
+  std::int64_t size = parallel.size;
+  while (config.heads % size != 0 || config.kv_heads % size != 0 || last % size != 0) --size;
+  const std::int64_t ranks = std::int64_t{parallel.size} * parallel.stages, stages = ranks / size;
+  const std::string fix = "give -p tp=" + std::to_string(size);
+  const bool fits = pipeline && ranks % size == 0 && config.layers % stages == 0;
+  return fits ? fix + " -p pp=" + std::to_string(stages) : fix;
 }
 
-/// ConfigurationError for a model that cannot be cut so, or that has no place for so many tokens.
-inline void check_cut(const ModelConfig& config, const Parallel& parallel, std::int64_t batch,
-                      std::int64_t most_tokens) {
-  constexpr const char* kRanks = "TP world size";
-  check_divides("num_attention_heads", config.heads, kRanks, parallel.size);
-  check_divides("num_key_value_heads", config.kv_heads, kRanks, parallel.size);
+/// ConfigurationError for a model that cannot be cut so, or that has no place for so many tokens. Without `pipeline` it
+/// recommends no stages.
+inline void check_cut(const ModelConfig& config, const Parallel& parallel, std::int64_t batch, std::int64_t most_tokens,
+                      bool pipeline = true) {
   if (parallel.experts && !config.is_mixture())
     throw ConfigurationError("expert_parallel: " + config.name + " is no mixture of experts");
+  const auto check_shares = [&](const char* name, std::int64_t value) {
+    check_divides(name, value, "TP world size", parallel.size, other_cut(config, parallel, pipeline));
+  };
+  check_shares("num_attention_heads", config.heads);
+  check_shares("num_key_value_heads", config.kv_heads);
   if (parallel.experts)
-    check_divides("num_local_experts", config.experts, kRanks, parallel.size);
+    check_shares("num_local_experts", config.experts);
   else
-    check_divides("intermediate_size", config.inner, kRanks, parallel.size);
+    check_shares("intermediate_size", config.inner);
   if (most_tokens > config.positions) {
     throw ConfigurationError("tokens and new_tokens together (" + std::to_string(most_tokens) +
                              ") are more than the model's " + std::to_string(config.positions) + " positions");

@@ -34,6 +34,8 @@ struct ModelConfig {
   bool is_mixture() const { return family == Family::mixtral; }
   /// Parameters that a token is multiplied with, the output matrix among them.
   std::int64_t product_parameters() const { return parameters_with(std::max<std::int64_t>(chosen_experts, 1)); }
+  /// Of these, those of the experts that a token has chosen.
+  std::int64_t chosen_expert_parameters() const { return layers * chosen_experts * hidden * inner * 3; }
   /// Those of all products, also of experts that a token does not see.
   std::int64_t stored_parameters() const { return parameters_with(std::max<std::int64_t>(experts, 1)); }
 
@@ -98,8 +100,16 @@ class ConfigReader {
   std::string file_;
 };
 
+/// A rotary embedding turns all of a head.
+inline void check_rotary_part(const ConfigReader& json) {
+  if (json.real("partial_rotary_factor", 1.0) == 1) return;
+  json.fail("partial_rotary_factor must be 1, not " + json.shown("partial_rotary_factor") +
+            ": a model that turns a part of each head is not supported; take one that turns all of it");
+}
+
 /// The stretching of positions of version 4 (`rope_scaling`) and 5 (`rope_parameters`) of transformers.
 inline void read_rotary_type(const ConfigReader& json, RotaryFrequencyOptions& rotary) {
+  check_rotary_part(json);
   const std::string type = json.text("rope_type", json.text("type", "default"));
   if (type == "default") return;
   rotary.scaling.factor = json.at_least(1, "factor");
@@ -130,7 +140,13 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
   if (config.hidden % config.heads != 0 && !json.has("head_dim"))
     json.fail("hidden_size must be divisible by num_attention_heads");
   config.head_size = json.number("head_dim", config.hidden / config.heads);
+  if (json.number("sliding_window", config.positions) < config.positions) {
+    json.fail("sliding_window must be null or at least max_position_embeddings (" + std::to_string(config.positions) +
+              "), not " + json.shown("sliding_window") +
+              ": every token sees all before it; set it to null, or max_position_embeddings to it for shorter texts");
+  }
   config.rotary.theta = json.positive("rope_theta", 10000.0);
+  check_rotary_part(json);
   if (json.has("rope_scaling")) read_rotary_type(json.at("rope_scaling"), config.rotary);
   if (!json.has("rope_parameters")) return;
   const ConfigReader rope = json.at("rope_parameters");
@@ -150,8 +166,6 @@ inline void read_mixtral(const ConfigReader& json, ModelConfig& config) {
     json.fail("num_experts_per_tok (" + std::to_string(config.chosen_experts) +
               ") must be at most num_local_experts (" + std::to_string(config.experts) + ")");
   }
-  if (json.number("sliding_window", config.positions) < config.positions)
-    json.fail("sliding_window must be null or at least max_position_embeddings: every token sees all before it");
 }
 
 inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
@@ -176,10 +190,20 @@ inline void read_gpt2(const ConfigReader& json, ModelConfig& config) {
   config.head_size = config.hidden / config.heads;
 }
 
+/// Weights are numbers of the types of safetensors, not packed ones with scales beside them.
+inline void check_not_quantized(const ConfigReader& json) {
+  if (!json.has("quantization_config")) return;
+  const std::string method = json.at("quantization_config").text("quant_method", "");
+  json.fail("quantization_config" + (method.empty() ? "" : " (quant_method \"" + method + "\")") +
+            " must be null: quantized weights are not supported; take the model from before it was quantized, or for "
+            "random weights the config.json alone without this key");
+}
+
 inline ModelConfig parse_config(const std::string& text, const std::string& file) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) throw ConfigurationError(file + ": this is no JSON object");
   const ConfigReader reader(json, file);
+  check_not_quantized(reader);
   ModelConfig config;
   const std::string type = reader.text("model_type", "");
   if (type == "llama")

@@ -56,12 +56,12 @@ class SampledLayers {
     for (std::size_t i = first; i < last && left_out_ > 0; ++i) sum += left_out_ * (launches_[i][2] - launches_[i][1]);
     return sum;
   }
-  /// By how much the shortest and the longest of the layers between differ, as a share of their mean: the most of all
-  /// passes.
+  /// By how much the shortest and the longest of all layers simulated differ, as a share of their mean: the most of all
+  /// passes. The first and the last count, too: of one layer between alone there would be no difference.
   double spread() const {
     double most = 0;
     for (const auto& pass : passes_) {
-      const std::vector<double> times = between(pass);
+      const std::vector<double> times = layers(pass, 0, pass.size() - 1);
       const auto [least, longest] = std::minmax_element(times.begin(), times.end());
       most = std::max(most, (*longest - *least) / mean(times));
     }
@@ -72,12 +72,14 @@ class SampledLayers {
  private:
   using Pass = std::vector<torch::ahbm::Event>;
 
-  /// Microseconds of each layer but the first and the last.
-  static std::vector<double> between(const Pass& pass) {
+  /// Microseconds of each of the layers `first` to before `last`.
+  static std::vector<double> layers(const Pass& pass, std::size_t first, std::size_t last) {
     std::vector<double> times;
-    for (std::size_t i = 1; i + 2 < pass.size(); ++i) times.push_back(pass[i].elapsed_time(pass[i + 1]) * 1e3);
+    for (std::size_t i = first; i < last; ++i) times.push_back(pass[i].elapsed_time(pass[i + 1]) * 1e3);
     return times;
   }
+  /// Of each layer but the first and the last.
+  static std::vector<double> between(const Pass& pass) { return layers(pass, 1, pass.size() - 2); }
   static double mean(const std::vector<double>& times) {
     double sum = 0;
     for (const double time : times) sum += time;

@@ -38,9 +38,10 @@ std::string quoted(const std::vector<std::string>& names) {
   return text;
 }
 
+/// As Python prints it.
 std::string shape_of(const Tensor& tensor) {
   std::ostringstream text;
-  text << tensor.sizes();
+  text << "torch.Size(" << tensor.sizes() << ')';
   return text.str();
 }
 
@@ -263,10 +264,10 @@ IncompatibleKeys Module::load_state_dict(const OrderedDict<std::string, Tensor>&
     if (!own.contains(item.key())) keys.unexpected_keys.push_back(item.key());
   }
   std::string wrong;
-  if (strict && !keys.unexpected_keys.empty())
-    wrong += fmt::format("\n\tUnexpected key(s) in state_dict: {}. ", quoted(keys.unexpected_keys));
   if (strict && !keys.missing_keys.empty())
     wrong += fmt::format("\n\tMissing key(s) in state_dict: {}. ", quoted(keys.missing_keys));
+  if (strict && !keys.unexpected_keys.empty())
+    wrong += fmt::format("\n\tUnexpected key(s) in state_dict: {}. ", quoted(keys.unexpected_keys));
   wrong += shapes;
   if (!wrong.empty()) throw ValueError(fmt::format("Error(s) in loading state_dict for {}:{}", name(), wrong));
   for (const auto& item : own) {

@@ -59,7 +59,7 @@ void find_best(const Tensor& x, const tensor::ArgReduction& how, const Tensor& i
 
 Tensor vocab_parallel_argmax(const Tensor& logits, std::int64_t vocabulary, const ProcessGroup& group, Where where) {
   const tensor::HostCall here(kArgmax, where);
-  const GroupOf of(group);
+  const GroupOf of(group, kArgmax);
   check(logits, vocabulary, of);
   const std::int64_t part = logits.size(-1), first = of.rank * part;
   const std::int64_t words = std::clamp((vocabulary > 0 ? vocabulary : of.size * part) - first, std::int64_t{0}, part);

@@ -14,6 +14,7 @@
 #include "parallel/computed_in.h"
 #include "parallel/group_of.h"
 #include "parallel/saved.h"
+#include "tensor/dimensions.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::tp {
@@ -36,9 +37,9 @@ void check(const Tensor& logits, const Tensor& target) {
   if (!positions.empty()) positions.pop_back();
   if (logits.dim() < 2 || target.sizes().vec() != positions) {
     throw ValueError(
-        fmt::format("{}: the target must have the shape of the logits without their last dimension, but "
-                    "they have {} and {} dimensions, or other sizes",
-                    kCall, target.dim(), logits.dim()));
+        fmt::format("{}: the target must have the shape of the logits, at least 2-D, without their last dimension, "
+                    "but it is {} and the logits are {}",
+                    kCall, tensor::text_of(target.sizes().vec()), tensor::text_of(logits.sizes().vec())));
   }
   if (target.scalar_type() != torch::kInt && target.scalar_type() != torch::kLong)
     throw ValueError(fmt::format("{}: the target must be Int or Long", kCall));
@@ -57,7 +58,7 @@ Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor&
                                              Where where) {
   const tensor::HostCall here("vocab_parallel_cross_entropy", where);
   check(logits, target);
-  const GroupOf of(group);
+  const GroupOf of(group, "vocab_parallel_cross_entropy");
   const std::int64_t part = logits.size(-1);
   const Agreement alike("vocab_parallel_cross_entropy",
                         fmt::format("vocab_parallel_cross_entropy of {} words on each rank", part));
@@ -83,7 +84,7 @@ Tensor vocab_parallel_cross_entropy_backward(const Saved& saved, const Tensor& g
                                              Where where) {
   const tensor::HostCall here("vocab_parallel_cross_entropy_backward", where);
   check_saved("vocab_parallel_cross_entropy_backward", saved, 3);
-  const GroupOf of(group);
+  const GroupOf of(group, "vocab_parallel_cross_entropy_backward");
   const Tensor &logits = saved.at(0), &target = saved.at(1), &log_sum = saved.at(2);
   check_grad("vocab_parallel_cross_entropy_backward", grad, log_sum.sizes().vec());
   const std::int64_t part = logits.size(-1), first = of.rank * part;

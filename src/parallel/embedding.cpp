@@ -13,6 +13,7 @@
 #include "parallel/master_weight.h"
 #include "parallel/saved.h"
 #include "tensor/host_call.h"
+#include "tensor/promotion.h"
 
 namespace kernbench::tp {
 
@@ -22,9 +23,15 @@ namespace {
 
 constexpr const char* kLayer = "VocabParallelEmbedding";
 
+void check_indices(const Tensor& indices) {
+  if (!indices.defined()) throw ValueError(fmt::format("{}: the indices are undefined", kLayer));
+  if (indices.scalar_type() == torch::kInt || indices.scalar_type() == torch::kLong) return;
+  throw ValueError(fmt::format("{}: the indices must be Int or Long, but are {}; convert them with .to(torch::kLong)",
+                               kLayer, tensor::text_of(indices.scalar_type())));
+}
+
 /// The sequence is the second dimension, and the first one of what is scattered.
 void check_has_a_sequence(const Tensor& indices) {
-  if (!indices.defined()) throw ValueError(fmt::format("{}: the indices are undefined", kLayer));
   if (indices.dim() == 2) return;
   throw ValueError(
       fmt::format("{}: with reduce_scatter_embeddings the indices must be 2-D [b, s], of which the ranks "
@@ -36,7 +43,7 @@ void check_has_a_sequence(const Tensor& indices) {
 
 VocabParallelEmbedding::VocabParallelEmbedding(EmbeddingOptions options, Where where) : options_(std::move(options)) {
   const tensor::HostCall here(kLayer, where);
-  const GroupOf of(options_.tp_group);
+  const GroupOf of(options_.tp_group, kLayer);
   options_.tp_group = of.group;
   if (options_.num_embeddings < 1 || options_.embedding_dim < 1) {
     throw ValueError(fmt::format("{}: num_embeddings ({}) and embedding_dim ({}) must be at least 1", kLayer,
@@ -50,6 +57,8 @@ VocabParallelEmbedding::VocabParallelEmbedding(EmbeddingOptions options, Where w
 
 Forward VocabParallelEmbedding::forward_saving(const Tensor& indices, Where where) const {
   const tensor::HostCall here(kLayer, where);
+  const GroupOf of(options_.tp_group, kLayer);  // it is still there
+  check_indices(indices);
   if (options_.reduce_scatter_embeddings) check_has_a_sequence(indices);
   const Tensor part = torch::ahbm::embedding_part(weight_, indices, first_, options_.num_embeddings);
   const Tensor output =
@@ -70,7 +79,7 @@ std::vector<std::int64_t> VocabParallelEmbedding::output_sizes(const Tensor& ind
   std::vector<std::int64_t> sizes = indices.sizes().vec();
   if (options_.reduce_scatter_embeddings) {
     std::swap(sizes.at(0), sizes.at(1));
-    sizes[0] /= GroupOf(options_.tp_group).size;
+    sizes[0] /= GroupOf(options_.tp_group, kLayer).size;
   }
   sizes.push_back(options_.embedding_dim);
   return sizes;

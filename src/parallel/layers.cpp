@@ -71,9 +71,13 @@ Tensor zero_bias(const LinearOptions& options, std::int64_t length) {
 
 void check_input(const char* layer, const Tensor& x, std::int64_t features) {
   if (!x.defined()) throw ValueError(fmt::format("{}: the input is undefined", layer));
-  if (x.dim() >= 1 && x.size(-1) == features) return;
-  throw ValueError(fmt::format("{}: the input's last dimension is {}, but the weight expects {}", layer,
-                               x.dim() == 0 ? 0 : x.size(-1), features));
+  if (x.dim() == 0) {
+    throw ValueError(
+        fmt::format("{}: the input is a scalar, and needs at least one dimension, of {} elements", layer, features));
+  }
+  if (x.size(-1) == features) return;
+  throw ValueError(
+      fmt::format("{}: the input's last dimension is {}, but the weight expects {}", layer, x.size(-1), features));
 }
 
 Tensor placed(const Tensor& output, const LinearOptions& options) {
@@ -107,15 +111,16 @@ LayerType::LayerType(const char* name, Where where) : type_(torch::kFloat) {
 
 ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
   const tensor::HostCall here(kColumn, where);
-  const GroupOf of(options.tp_group);
+  const GroupOf of(options.tp_group, kColumn);
   options_ = settled(kColumn, std::move(options), of);
-  check_divides(kColumn, "out_features", options_.output_size, of.size);
+  check_divides(kColumn, "output_size", options_.output_size, of.size);
   weight_ = weight_of(kColumn, options_, of, 0);
   if (options_.bias) bias_ = zero_bias(options_, options_.output_size / of.size);
 }
 
 LinearForward ColumnParallelLinear::forward_saving(const Tensor& x, Where where) const {
   const tensor::HostCall here(kColumn, where);
+  const GroupOf of(options_.tp_group, kColumn);  // it is still there
   check_input(kColumn, x, options_.input_size);
   const Tensor added = options_.bias && !options_.skip_bias_add ? bias_ : Tensor();
   Forward linear;
@@ -141,8 +146,10 @@ std::pair<Tensor, Tensor> ColumnParallelLinear::forward(const Tensor& x, Where w
 LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kColumn, where);
   constexpr const char* kCall = "ColumnParallelLinear::backward";
+  const GroupOf of(options_.tp_group, kCall);
   check_saved(kCall, saved, options_.bias && !options_.skip_bias_add ? 3 : 2);
   check_grad(kCall, grad, with_last(saved.at(0), options_.gather_output ? options_.output_size : weight_.size(0)));
+  check_grad_is_like(kCall, grad, saved.at(1));
   const Tensor part =
       options_.gather_output ? gather_from_tensor_model_parallel_region_backward(grad, options_.tp_group) : grad;
   if (!options_.tp_comm_overlap) {
@@ -152,7 +159,6 @@ LinearGrads ColumnParallelLinear::backward(const Saved& saved, const Tensor& gra
                       : copy_to_tensor_model_parallel_region_backward(grads.input, options_.tp_group);
     return grads;
   }
-  const GroupOf of(options_.tp_group);
   const Tensor input = torch::matmul(part, saved.at(1));
   const Begun sum = options_.sequence_parallel ? begin_reduce_scatter(input, of, kColumn, /*async_op=*/true)
                                                : begin_reduce(input, of, /*async_op=*/true);
@@ -168,9 +174,9 @@ Tensor ColumnParallelLinear::operator()(const Tensor& x, Where where) const {
 
 RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
   const tensor::HostCall here(kRow, where);
-  const GroupOf of(options.tp_group);
+  const GroupOf of(options.tp_group, kRow);
   options_ = settled(kRow, std::move(options), of);
-  check_divides(kRow, "in_features", options_.input_size, of.size);
+  check_divides(kRow, "input_size", options_.input_size, of.size);
   if (options_.sequence_parallel && !options_.input_is_parallel) {
     throw ValueError("RowParallelLinear: to enable sequence_parallel, input_is_parallel must be true");
   }
@@ -180,6 +186,7 @@ RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
 
 LinearForward RowParallelLinear::forward_saving(const Tensor& x, Where where) const {
   const tensor::HostCall here(kRow, where);
+  const GroupOf of(options_.tp_group, kRow);  // it is still there
   check_input(kRow, x, options_.input_is_parallel ? weight_.size(1) : options_.input_size);
   const Tensor part = options_.input_is_parallel ? x : scatter_to_tensor_model_parallel_region(x, options_.tp_group);
   Tensor output;
@@ -202,10 +209,12 @@ std::pair<Tensor, Tensor> RowParallelLinear::forward(const Tensor& x, Where wher
 LinearGrads RowParallelLinear::backward(const Saved& saved, const Tensor& grad, Where where) const {
   const tensor::HostCall here(kRow, where);
   constexpr const char* kCall = "RowParallelLinear::backward";
+  const GroupOf of(options_.tp_group, kCall);
   check_saved(kCall, saved, 2);
   std::vector<std::int64_t> output = with_last(saved.at(0), weight_.size(0));
-  if (options_.sequence_parallel) output.front() /= GroupOf(options_.tp_group).size;
+  if (options_.sequence_parallel) output.front() /= of.size;
   check_grad(kCall, grad, output);
+  check_grad_is_like(kCall, grad, saved.at(1));
   Saved with_bias = saved;
   // The bias was added after the sum, but its gradient is that of a plain layer: all tokens are here.
   if (options_.bias && !options_.skip_bias_add) with_bias.push_back(bias_);

@@ -84,10 +84,19 @@ Begun begin_reduce_scatter(const Tensor& x, const GroupOf& of, const char* call,
   return {part.view(with_first(x, x.size(0) / of.size)), std::move(work)};
 }
 
-GroupOf::GroupOf(const ProcessGroup& given)
-    : group(given.state() ? given : get_tensor_model_parallel_group()),
-      size(dist::get_world_size(group)),
-      rank(dist::get_rank(group)) {}
+GroupOf::GroupOf(const ProcessGroup& given, const char* call)
+    : group(given.state() ? given : get_tensor_model_parallel_group()) {
+  try {
+    size = dist::get_world_size(group);
+    rank = dist::get_rank(group);
+  } catch (const ValueError&) {
+    if (!dist::is_initialized()) throw;
+    throw ValueError(
+        fmt::format("{}: its process group has been destroyed, as groups from before destroy_model_parallel are, or "
+                    "belongs to another rank; make the layer anew, or give the call a group of now",
+                    call));
+  }
+}
 
 Tensor copy_to_tensor_model_parallel_region(const Tensor& x, const ProcessGroup& /*group*/, Where /*where*/) {
   return x;
@@ -95,13 +104,13 @@ Tensor copy_to_tensor_model_parallel_region(const Tensor& x, const ProcessGroup&
 Tensor copy_to_tensor_model_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "copy_to_tensor_model_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return reduced(grad, GroupOf(group));
+  return reduced(grad, GroupOf(group, kCall));
 }
 
 Tensor reduce_from_tensor_model_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "reduce_from_tensor_model_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return reduced(x, GroupOf(group));
+  return reduced(x, GroupOf(group, kCall));
 }
 Tensor reduce_from_tensor_model_parallel_region_backward(const Tensor& grad, const ProcessGroup& /*group*/,
                                                          Where /*where*/) {
@@ -111,62 +120,62 @@ Tensor reduce_from_tensor_model_parallel_region_backward(const Tensor& grad, con
 Tensor scatter_to_tensor_model_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "scatter_to_tensor_model_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return own_part(x, kLast, GroupOf(group), kCall);
+  return own_part(x, kLast, GroupOf(group, kCall), kCall);
 }
 Tensor scatter_to_tensor_model_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "scatter_to_tensor_model_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return gathered_last(grad, GroupOf(group), kCall);
+  return gathered_last(grad, GroupOf(group, kCall), kCall);
 }
 
 Tensor gather_from_tensor_model_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "gather_from_tensor_model_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return gathered_last(x, GroupOf(group), kCall);
+  return gathered_last(x, GroupOf(group, kCall), kCall);
 }
 Tensor gather_from_tensor_model_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "gather_from_tensor_model_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return own_part(grad, kLast, GroupOf(group), kCall);
+  return own_part(grad, kLast, GroupOf(group, kCall), kCall);
 }
 
 Tensor scatter_to_sequence_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "scatter_to_sequence_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return own_part(x, kFirst, GroupOf(group), kCall);
+  return own_part(x, kFirst, GroupOf(group, kCall), kCall);
 }
 Tensor scatter_to_sequence_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "scatter_to_sequence_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return gathered_first(grad, GroupOf(group), kCall);
+  return gathered_first(grad, GroupOf(group, kCall), kCall);
 }
 
 Tensor gather_from_sequence_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "gather_from_sequence_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return gathered_first(x, GroupOf(group), kCall);
+  return gathered_first(x, GroupOf(group, kCall), kCall);
 }
 Tensor gather_from_sequence_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "gather_from_sequence_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return reduce_scattered_first(grad, GroupOf(group), kCall);
+  return reduce_scattered_first(grad, GroupOf(group, kCall), kCall);
 }
 
 Tensor reduce_scatter_to_sequence_parallel_region(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "reduce_scatter_to_sequence_parallel_region";
   const tensor::HostCall here(kCall, where);
-  return reduce_scattered_first(x, GroupOf(group), kCall);
+  return reduce_scattered_first(x, GroupOf(group, kCall), kCall);
 }
 Tensor reduce_scatter_to_sequence_parallel_region_backward(const Tensor& grad, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "reduce_scatter_to_sequence_parallel_region_backward";
   const tensor::HostCall here(kCall, where);
-  return gathered_first(grad, GroupOf(group), kCall);
+  return gathered_first(grad, GroupOf(group, kCall), kCall);
 }
 
 Tensor all_to_all(const Tensor& x, const ProcessGroup& group, Where where) {
   constexpr const char* kCall = "all_to_all";
   const tensor::HostCall here(kCall, where);
-  const GroupOf of(group);
+  const GroupOf of(group, kCall);
   if (of.size == 1) return x;
   check_divisible(x, kFirst, of.size, kCall);
   const Tensor output = torch::empty_like(x);

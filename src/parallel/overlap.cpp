@@ -127,7 +127,7 @@ Tensor reduce_scattered(const Tensor& rows, const Tensor& weight, const OverlapO
 Tensor linear_reduce_overlapped(const Tensor& x, const Tensor& weight, const OverlapOptions& options, Where where) {
   constexpr const char* kCall = "linear_reduce_overlapped";
   const tensor::HostCall here(kCall, where);
-  const GroupOf of(options.tp_group);
+  const GroupOf of(options.tp_group, kCall);
   check(kCall, x, weight, options);
   if (of.size == 1 || x.numel() == 0) return torch::linear(x, weight);
   if (!options.sequence_parallel) return in_shape_of(x, all_reduced(rows_of(x), weight, options, of));
@@ -143,7 +143,7 @@ GatheredLinear gather_linear_overlapped(const Tensor& x, const Tensor& weight, c
                                         const OverlapOptions& options, Where where) {
   constexpr const char* kCall = "gather_linear_overlapped";
   const tensor::HostCall here(kCall, where);
-  const GroupOf of(options.tp_group);
+  const GroupOf of(options.tp_group, kCall);
   check(kCall, x, weight, options);
   if (of.size == 1 || x.numel() == 0 || x.dim() == 1) {
     const Tensor input = gather_from_sequence_parallel_region(x, of.group);

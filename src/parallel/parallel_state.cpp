@@ -22,6 +22,7 @@ namespace {
 
 struct ParallelState {
   ProcessGroup tensor, pipeline, data, model, expert, expert_data;
+  std::weak_ptr<void> in;  // the default group that these are parts of, as the context has it
 };
 
 runtime::HostContext& context_of(const char* call) {
@@ -76,12 +77,13 @@ int quotient(int world_size, int model_size, const char* what) {
                                model_size, what));
 }
 
-/// Makes all groups of a partition of the world, which takes all ranks, and returns the caller's.
-ProcessGroup make(const std::vector<ParallelSize>& axes, const std::vector<std::string>& kinds) {
+/// Makes all groups of a partition of the world, which takes all ranks, and returns the caller's. `where`: the user's
+/// line, for ranks that make other groups.
+ProcessGroup make(const std::vector<ParallelSize>& axes, const std::vector<std::string>& kinds, const Where& where) {
   const int rank = dist::get_rank();
   ProcessGroup mine;
   for (const std::vector<int>& ranks : groups_along(axes, kinds)) {
-    const ProcessGroup group = dist::new_group(ranks);
+    const ProcessGroup group = dist::new_group(ranks, {}, where);
     if (std::ranges::find(ranks, rank) != ranks.end()) mine = group;
   }
   return mine;
@@ -112,12 +114,13 @@ void initialize_model_parallel(const ModelParallelOptions& options, Where where)
   const auto sparse =
       ordered_axes({{"tp", tensor}, {"cp", 1}, {"ep", expert}, {"dp", expert_data}, {"pp", pipeline}}, options.order);
   auto state = std::make_shared<ParallelState>();
-  state->data = make(dense, {"dp"});
-  state->model = make(dense, {"tp", "pp"});
-  state->tensor = make(dense, {"tp"});
-  state->pipeline = make(dense, {"pp"});
-  state->expert = make(sparse, {"ep"});
-  state->expert_data = make(sparse, {"dp"});
+  state->in = context.distributed;
+  state->data = make(dense, {"dp"}, where);
+  state->model = make(dense, {"tp", "pp"}, where);
+  state->tensor = make(dense, {"tp"}, where);
+  state->pipeline = make(dense, {"pp"}, where);
+  state->expert = make(sparse, {"ep"}, where);
+  state->expert_data = make(sparse, {"dp"}, where);
   context.model_parallel = std::move(state);
 }
 
@@ -133,9 +136,10 @@ bool model_parallel_is_initialized() {
 
 void destroy_model_parallel(Where where) {
   const tensor::HostCall here("destroy_model_parallel", where);
-  const auto state = std::static_pointer_cast<ParallelState>(
-      std::exchange(context_of("destroy_model_parallel").model_parallel, nullptr));
-  if (state == nullptr) return;
+  runtime::HostContext& context = context_of("destroy_model_parallel");
+  const auto state = std::static_pointer_cast<ParallelState>(std::exchange(context.model_parallel, nullptr));
+  // With the default group, which may be another one by now, its parts have gone, too.
+  if (state == nullptr || !dist::is_initialized() || state->in.lock() != context.distributed) return;
   for (const ProcessGroup& group :
        {state->data, state->model, state->tensor, state->pipeline, state->expert, state->expert_data}) {
     dist::destroy_process_group(group);

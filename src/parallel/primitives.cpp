@@ -33,14 +33,14 @@ std::vector<Tensor> split_tensor_along_last_dim(const Tensor& tensor, std::int64
 
 Tensor split_tensor_into_1d_equal_chunks(const Tensor& tensor, Where where) {
   const tensor::HostCall here("split_tensor_into_1d_equal_chunks", where);
-  const GroupOf of({});
+  const GroupOf of({}, "split_tensor_into_1d_equal_chunks");
   const std::int64_t length = divide(tensor.numel(), of.size);
   return tensor.contiguous().view({tensor.numel()}).narrow(0, of.rank * length, length).contiguous();
 }
 
 Tensor gather_split_1d_tensor(const Tensor& tensor, Where where) {
   const tensor::HostCall here("gather_split_1d_tensor", where);
-  const GroupOf of({});
+  const GroupOf of({}, "gather_split_1d_tensor");
   Tensor all = torch::empty({tensor.numel() * of.size}, tensor.options());
   torch::distributed::all_gather_into_tensor(all, tensor.contiguous(), of.group);
   return all;

@@ -8,6 +8,7 @@
 
 #include "kernbench/error.h"
 #include "tensor/dimensions.h"
+#include "tensor/functions/dispatch.h"
 
 namespace kernbench::tp {
 
@@ -30,6 +31,14 @@ void check_grad(const char* call, const torch::Tensor& grad, const std::vector<s
       fmt::format("{}: the gradient must have the shape of the forward's output, {}, but has {}; give it the gradient "
                   "of that output",
                   call, tensor::text_of(output), tensor::text_of(grad.sizes().vec())));
+}
+
+void check_grad_is_like(const char* call, const torch::Tensor& grad, const torch::Tensor& weight) {
+  if (grad.scalar_type() == weight.scalar_type() && grad.device() == weight.device()) return;
+  throw ValueError(
+      fmt::format("{}: the gradient must have the element type and the device of the layer's weight, {}, but is {}; "
+                  "convert it with .to(…)",
+                  call, tensor::describe(weight), tensor::describe(grad)));
 }
 
 std::vector<std::int64_t> with_last(const torch::Tensor& x, std::int64_t last) {

@@ -22,6 +22,8 @@ inline torch::Tensor saved_or_none(const Saved& saved, std::size_t index) {
 
 /// ValueError unless the gradient is defined and has the sizes of the forward's output.
 void check_grad(const char* call, const torch::Tensor& grad, const std::vector<std::int64_t>& output);
+/// ValueError unless it has the element type and the device of a layer's weight.
+void check_grad_is_like(const char* call, const torch::Tensor& grad, const torch::Tensor& weight);
 /// The sizes with another last one.
 std::vector<std::int64_t> with_last(const torch::Tensor& x, std::int64_t last);
 

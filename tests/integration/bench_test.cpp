@@ -274,6 +274,10 @@ TEST(Benches, CutTheLayersOfALanguageModelOverStages) {
     EXPECT_EQ(metric("memory of a device"),
               std::max(metric("memory of a device of stage 0"), metric("memory of a device of stage 1")));
     EXPECT_GT(metric("memory of a device of stage 1"), 0);
+    std::int64_t total = 0;
+    simulate({.topology = "tiny"}, [&] { total = torch::ahbm::get_memory_info().second; });
+    const double share = metric("memory of a device") * (1 << 20) / static_cast<double>(total) * 100;
+    EXPECT_NEAR(metric("memory of a device, of its capacity"), share, 1e-9 * share);
   }
 }
 
@@ -315,8 +319,9 @@ TEST(Benches, LeaveOutNoLayersWhereThatMeansNothing) {
   EXPECT_EQ(error({{"sample_layers", "3"}}, true), "sample_layers: values need every layer: run it with --no-data");
   EXPECT_EQ(error({{"sample_layers", "3"}, {"model", "tiny-moe"}}),
             "sample_layers: the experts that are chosen differ from layer to layer");
-  // More than there are is all of them.
-  EXPECT_EQ(error({{"sample_layers", "9"}}), "no error");
+  EXPECT_EQ(error({{"sample_layers", "9"}}),
+            "sample_layers (9) is more than the 8 layers that the run has; leave it away for all");
+  EXPECT_EQ(error({{"sample_layers", "8"}}), "no error") << "all of them";
 }
 
 TEST(Benches, ReportTheirOwnKernelsOnly) {

@@ -1,4 +1,4 @@
-// What the bench gpt refuses before a rank starts, and what it warns of.
+// What the bench gpt refuses before a rank starts, what it warns of, and what its metrics count.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,10 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
   const std::vector<Refusal> all{
       {1, {{"tp", "3"}}, "tp (3) times pp (1) is more than the 1 devices"},
       {1, {{"pp", "2"}}, "pp: 1 devices are no multiple of 2 stages"},
-      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3)"},
+      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2"},
+      {16, {}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8 -p pp=2"},
+      {16, {{"train", "1"}}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8", true},
+      {1, {{"train", "1"}, {"new_tokens", "2"}}, "new_tokens: a step of training decodes none", true},
       {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3)"},
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
@@ -67,6 +70,25 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
     EXPECT_THAT(result.error->message, HasSubstr(each.message));
     EXPECT_EQ(result.error->where, "");
     EXPECT_EQ(result.simulated_time, Time::zero()) << each.message;
+  }
+}
+
+TEST(GptRuns, OfOneLayerAloneNameTheSizeThatTheDevicesDoNotDivide) {
+  const auto error = [](const std::string& bench, const cli::ParameterTexts& parameters) -> std::string {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {"system.sips.count=4"};
+    options.data = false;
+    const RunResult result = run_built_in(bench, parameters, options);
+    EXPECT_EQ(result.simulated_time, Time::zero());
+    return result.error ? result.error->type + ": " + result.error->message : "no error";
+  };
+  for (const char* const bench : {"tp_mlp", "tp_block"}) {
+    EXPECT_EQ(error(bench, {{"ffn", "30"}}),
+              "ConfigurationError: ffn (30) must be divisible by the number of devices (4)");
+    EXPECT_EQ(error(bench, {{"tokens", "30"}, {"sequence_parallel", "yes"}}),
+              "ConfigurationError: tokens (30) must be divisible by the number of devices (4); give a multiple, or "
+              "sequence_parallel=no");
   }
 }
 
@@ -131,6 +153,57 @@ TEST(GptRuns, SayNothingOfTensorsThatNoModelUses) {
         run_gpt(2, {{"model", reference(model)}, {"tokens", "4"}, {"new_tokens", "0"}, {"expert_parallel", "yes"}});
     EXPECT_THAT(result.warnings, ::testing::Not(unused)) << model;
   }
+}
+
+double metric(const RunResult& result, const std::string& name) {
+  EXPECT_TRUE(result.metrics.contains(name)) << name;
+  return result.metrics.contains(name) ? result.metrics.at(name).value : 0;
+}
+
+TEST(GptRuns, OfAMixtureCountNoProductsOfChoicesThatWereDropped) {
+  // benches/gpt/config.h: tiny-moe
+  constexpr double kTokens = 32, kHidden = 256, kInner = 256, kLayers = 2, kWords = 1024, kExperts = 8, kChosen = 2;
+  constexpr double kAttention = kHidden * 16 * (2 * 16 + 2 * 8), kExpert = 3 * kHidden * kInner;
+  for (const char* const capacity : {"0", "0.5"}) {
+    SCOPED_TRACE(capacity);
+    const RunResult result =
+        run_gpt(2, {{"model", "tiny-moe"}, {"tokens", "32"}, {"new_tokens", "1"}, {"capacity", capacity}});
+    ASSERT_FALSE(result.error) << result.error->message;
+    const bool drops = capacity != std::string("0");
+    const double dropped = drops ? metric(result, "dropped choices") / 100 : 0;
+    EXPECT_EQ(dropped >= 0.5, drops) << "an expert takes half an even share";
+    const double of_token = kLayers * (kAttention + kHidden * kExperts + (1 - dropped) * kChosen * kExpert);
+    const double flops = 2 * kTokens * of_token + 2 * kHidden * kWords;
+    const double counted =
+        metric(result, "products of the prefill, each device") * 2 * metric(result, "time to the first token") * 1e6;
+    EXPECT_NEAR(counted, flops, 1e-9 * flops);
+  }
+}
+
+TEST(GptRuns, OfExpertsAloneCountNoProductsOfChoicesThatWereDropped) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"system.sips.count=2"};
+  options.data = false;
+  const RunResult result = run_built_in(
+      "moe", {{"tokens", "32"}, {"hidden", "64"}, {"ffn", "32"}, {"experts", "4"}, {"capacity", "0.5"}}, options);
+  ASSERT_FALSE(result.error) << result.error->message;
+  const double kept = 1 - metric(result, "dropped choices") / 100;
+  EXPECT_LE(kept, 0.5);
+  const double flops = kept * 2 * 32 * 2 * (3 * 64 * 32);
+  const double counted = metric(result, "products of the experts, each device") * 2 * metric(result, "time") * 1e6;
+  EXPECT_NEAR(counted, flops, 1e-9 * flops);
+}
+
+TEST(GptRuns, OfThreeLayersOfManySayHowTheseDiffer) {
+  const std::string config = ::testing::TempDir() + "kernbench_five_layers_of_many.json";
+  std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 64,
+    "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4})";
+  const RunResult result =
+      run_gpt(1, {{"model", config}, {"tokens", "16"}, {"new_tokens", "0"}, {"sample_layers", "3"}});
+  ASSERT_FALSE(result.error) << result.error->message;
+  // The first layer has no sum in its first norm, and the one between has.
+  EXPECT_GT(metric(result, "spread of the layers simulated"), 0);
 }
 
 TEST(GptRuns, OfGpt2TakeHeadsOfAnOddSize) {

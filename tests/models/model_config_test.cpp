@@ -77,6 +77,7 @@ TEST(ModelConfigs, OfMixturesAreChecked) {
   EXPECT_EQ(refusal(mixtral(R"("num_local_experts": 2, "num_experts_per_tok": 3, )")),
             "x/config.json: num_experts_per_tok (3) must be at most num_local_experts (2)");
   EXPECT_THAT(refusal(mixtral(R"("sliding_window": 16, )")), HasSubstr("sliding_window must be null"));
+  EXPECT_EQ(refusal(mixtral(R"("sliding_window": null, "partial_rotary_factor": 1.0, )")), "it was accepted");
 }
 
 TEST(ModelConfigs, OfPublishedModelsHaveTheirParameters) {
@@ -121,6 +122,32 @@ TEST(ModelConfigs, ThatCannotBeAreRefused) {
             "x/config.json: scores are divided by the root of a head's size: scale_attn_weights must be true and "
             "scale_attn_by_inverse_layer_idx false");
   EXPECT_THROW(read_config("/no/such/model"), kernbench::ConfigurationError);
+}
+
+// A key that changes the model and that nobody reads would yield another model's scores.
+TEST(ModelConfigs, OfModelsThatAreComputedOtherwiseAreRefused) {
+  EXPECT_EQ(refusal(with(R"("quantization_config": {"quant_method": "gptq", "bits": 4}, )")),
+            "x/config.json: quantization_config (quant_method \"gptq\") must be null: quantized weights are not "
+            "supported; take the model from before it was quantized, or for random weights the config.json alone "
+            "without this key");
+  EXPECT_THAT(refusal(R"({"model_type": "gpt2", "quantization_config": {}})"),
+              HasSubstr("x/config.json: quantization_config must be null"));
+  EXPECT_EQ(refusal(with(R"("quantization_config": null, )")), "it was accepted");
+  const std::string part =
+      "partial_rotary_factor must be 1, not 0.5: a model that turns a part of each head is not supported; take one "
+      "that "
+      "turns all of it";
+  EXPECT_EQ(refusal(with(R"("partial_rotary_factor": 0.5, )")), "x/config.json: " + part);
+  for (const std::string key : {"rope_parameters", "rope_scaling"}) {
+    EXPECT_EQ(refusal(with("\"" + key + R"(": {"partial_rotary_factor": 0.5}, )")),
+              "x/config.json, " + key + ": " + part);
+  }
+  EXPECT_EQ(refusal(with(R"("max_position_embeddings": 64, "sliding_window": 16, )")),
+            "x/config.json: sliding_window must be null or at least max_position_embeddings (64), not 16: every token "
+            "sees all before it; set it to null, or max_position_embeddings to it for shorter texts");
+  EXPECT_EQ(refusal(with(R"("max_position_embeddings": 64, "sliding_window": 64, )")), "it was accepted");
+  const ModelConfig biased = parse_config(with(R"("attention_bias": true, "mlp_bias": true, )"), "x");
+  EXPECT_TRUE(biased.attention_bias && biased.mlp_bias) << "these are read, and computed";
 }
 
 TEST(ModelConfigs, OfNumbersOutOfTheirRangeAreRefused) {

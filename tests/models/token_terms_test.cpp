@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/algorithm_description.h"
@@ -42,13 +43,13 @@ double metric(const RunResult& result, const std::string& name) {
   return found == result.metrics.end() ? 0 : found->second.value;
 }
 
-/// Of one device, for a token of each prompt: weights of products and norms, and the keys and values of the tokens
-/// that a new one sees, in the mean.
-double bytes_read(int ranks) {
+/// Of one device, for a token of each prompt: weights of products and norms, which each micro-batch reads, and the keys
+/// and values of the tokens that a new one sees, in the mean.
+double bytes_read(int ranks, int micro_batches) {
   const double layer = kHidden * kSize * (2 * kHeads + 2 * kKvHeads) + 3 * kHidden * kInner;
   const double weights = (kLayers * layer + kHidden * kWords) / ranks + (2 * kLayers + 1) * kHidden;
   const double seen = (kTokens + 1 + kTokens + kNew) / 2;
-  return 2 * (weights + kBatch * kLayers * seen * 2 * kKvHeads / ranks * kSize);
+  return 2 * (micro_batches * weights + kBatch * kLayers * seen * 2 * kKvHeads / ranks * kSize);
 }
 
 /// By what `kernbench describe --algorithm` says of each algorithm.
@@ -82,22 +83,23 @@ std::int64_t launches_in(const RunResult& result, const std::string& range, cons
 }
 
 TEST(TokenTerms, AreThoseOfTheTokensAfterThePrompt) {
-  for (const int ranks : {1, 2}) {
-    SCOPED_TRACE(ranks);
-    const RunResult result = decoded(ranks);
+  for (const auto& [ranks, micro_batches] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks, micro-batches: " + std::to_string(micro_batches));
+    const RunResult result = decoded(ranks, {{"micro_batches", std::to_string(micro_batches)}});
     const double bytes = metric(result, "token: bytes that a device reads") * 1e6;
-    EXPECT_NEAR(bytes, bytes_read(ranks), 1e-6 * bytes);
+    EXPECT_NEAR(bytes, bytes_read(ranks, micro_batches), 1e-6 * bytes);
     const double bytes_us = metric(result, "token: bytes over HBM bandwidth");
     EXPECT_NEAR(bytes_us, bytes / static_cast<double>(result.peak_hbm_bandwidth.count()) * 1e6, 1e-9 * bytes_us);
 
     const double reductions = metric(result, "token: all-reduces");
     EXPECT_EQ(reductions * kNew * ranks, static_cast<double>(launches_in(result, "decode", "allreduce")));
-    EXPECT_EQ(reductions, ranks == 1 ? 0 : 2 * kLayers + 1);
+    EXPECT_EQ(reductions, ranks == 1 ? 0 : micro_batches * (2 * kLayers + 1));
     const double reductions_us = metric(result, "token: all-reduces by their cost");
     if (ranks == 1) {
       EXPECT_EQ(reductions_us, 0);
     } else {
-      const double each = least_cost_us(ranks, Bytes(static_cast<std::int64_t>(2 * kBatch * kHidden)));
+      const double rows = kBatch / micro_batches;
+      const double each = least_cost_us(ranks, Bytes(static_cast<std::int64_t>(2 * rows * kHidden)));
       EXPECT_NEAR(reductions_us, reductions * each, 1e-9 * reductions_us);
     }
 
@@ -123,11 +125,19 @@ TEST(TokenTerms, AreThoseOfAllLayersAlsoWhereSomeAreEstimated) {
   const std::string config = ::testing::TempDir() + "five_layers.json";
   std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 64,
     "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4})";
-  const RunResult all = decoded(2, {{"model", config}});
-  const RunResult some = decoded(2, {{"model", config}, {"sample_layers", "3"}});
-  EXPECT_EQ(metric(some, "layers estimated from these"), 2);
-  for (const char* term : {"token: kernels", "token: all-reduces", "token: bytes that a device reads"})
-    EXPECT_EQ(metric(all, term), metric(some, term)) << term;
+  for (const char* const micro_batches : {"1", "2"}) {
+    SCOPED_TRACE(micro_batches);
+    const cli::ParameterTexts parameters{{"model", config}, {"micro_batches", micro_batches}};
+    cli::ParameterTexts sampled = parameters;
+    sampled["sample_layers"] = "3";
+    const RunResult all = decoded(2, parameters), some = decoded(2, sampled);
+    EXPECT_EQ(metric(some, "layers estimated from these"), 2);
+    for (const char* term : {"token: kernels", "token: all-reduces", "token: bytes that a device reads"})
+      EXPECT_EQ(metric(all, term), metric(some, term)) << term;
+    // The passes of all micro-batches of the prompt are the prompt's.
+    for (const char* time : {"time to the first token", "time of a token after it"})
+      EXPECT_NEAR(metric(some, time), metric(all, time), 0.05 * metric(all, time)) << time;
+  }
 }
 
 TEST(TokenTerms, AreNotOfAPipelineOrAMixture) {

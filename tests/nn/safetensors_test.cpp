@@ -164,8 +164,18 @@ TEST(SafeTensors, GiveAnyPartOfAnyDimension) {
         }
       }
     }
-    EXPECT_THROW(file.slice("x", 1, 2, 4), torch::IndexError);
-    EXPECT_THROW(file.slice("x", 4, 0, 1), torch::IndexError);
+    const auto refusal = [&](std::int64_t dimension, std::int64_t begin, std::int64_t end) -> std::string {
+      try {
+        file.slice("x", dimension, begin, end);
+      } catch (const torch::IndexError& error) {
+        return error.what();
+      }
+      return "no error";
+    };
+    const std::string named = folder.file("x.safetensors") + ": tensor \"x\" ";
+    EXPECT_EQ(refusal(1, 2, 4), named + "has 3 indices in dimension 1; [2, 4) is not among them");
+    EXPECT_EQ(refusal(4, 0, 1), named + "has 4 dimensions, and 4 is none of them");
+    EXPECT_EQ(refusal(-5, 0, 1), named + "has 4 dimensions, and -5 is none of them");
     EXPECT_THROW(file.tensor("y"), ConfigurationError);
     EXPECT_FALSE(file.contains("y"));
   });
@@ -376,7 +386,7 @@ TEST(SafeTensors, OfNoDimensionHaveNoPart) {
         file.slice("scalar", dimension, 0, 1);
         ADD_FAILURE();
       } catch (const torch::IndexError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("tensor \"scalar\" has no dimension"));
+        EXPECT_THAT(error.what(), HasSubstr("x.safetensors: tensor \"scalar\" has no dimension"));
       }
     }
     EXPECT_EQ(file.tensor("scalar").item<float>(), 1);

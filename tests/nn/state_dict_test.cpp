@@ -90,10 +90,10 @@ TEST(StateDict, SaysAllThatIsWrongAtOnceAndThenLoadsNothing) {
     EXPECT_EQ(
         error_of([&] { model->load_state_dict(state); }),
         "Error(s) in loading state_dict for Model:"
-        "\n\tUnexpected key(s) in state_dict: \"lm_head.weight\". "
         "\n\tMissing key(s) in state_dict: \"norm.bias\". "
-        "\n\tsize mismatch for table.weight: copying a param with shape [6, 5] from checkpoint, the shape in current "
-        "model is [6, 4].");
+        "\n\tUnexpected key(s) in state_dict: \"lm_head.weight\". "
+        "\n\tsize mismatch for table.weight: copying a param with shape torch.Size([6, 5]) from checkpoint, the shape "
+        "in current model is torch.Size([6, 4]).");
     EXPECT_EQ(model->scale.item<float>(), 1);
     EXPECT_THAT(error_of([&] { model->load_state_dict(state, false); }), HasSubstr("size mismatch for table.weight"));
     state["table.weight"] = torch::ones({6, 4});

@@ -95,7 +95,10 @@ TEST(VocabParallelCrossEntropy, RefusesOtherShapesAndTypes) {
                      })
         .errors;
   };
-  EXPECT_THAT(error_of({kPositions}, torch::kLong), Each(HasSubstr("the target must have the shape")));
+  EXPECT_THAT(
+      error_of({kPositions}, torch::kLong),
+      Each(HasSubstr("the target must have the shape of the logits, at least 2-D, without their last dimension, but "
+                     "it is [10] and the logits are [2, 5, 48]")));
   EXPECT_THAT(error_of({2, kPositions / 2}, torch::kFloat), Each(HasSubstr("must be Int or Long")));
 }
 

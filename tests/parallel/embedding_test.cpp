@@ -101,6 +101,13 @@ TEST(VocabParallelEmbedding, RefusesWhatCannotBe) {
               HasSubstr("index " + std::to_string(kVocabulary) + " is out of bounds for a dimension of size"));
 }
 
+TEST(VocabParallelEmbedding, TakesWholeNumbersOnly) {
+  EXPECT_THAT(
+      run_model(2, 2, [](int) { VocabParallelEmbedding{table_options()}(torch::zeros({3}).to("ahbm")); }).errors,
+      Each(HasSubstr("VocabParallelEmbedding: the indices must be Int or Long, but are Float; convert them with "
+                     ".to(torch::kLong)")));
+}
+
 TEST(VocabParallelEmbedding, SharesSequencesOfTwoDimensionsOnly) {
   const std::vector<std::vector<std::int64_t>> shapes{{}, {4}, {4, 2, 3}};
   for (const auto& shape : shapes) {

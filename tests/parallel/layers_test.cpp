@@ -166,9 +166,9 @@ TEST(ParallelLinear, TheModelIsTheSameForEveryNumberOfRanks) {
 
 TEST(ParallelLinear, RefusesWhatCannotBe) {
   EXPECT_THAT(run_model(4, 4, [](int) { ColumnParallelLinear({.in_features = 8, .out_features = 10}); }).errors,
-              Each(HasSubstr("out_features (10) must be divisible by TP world size (4)")));
+              Each(HasSubstr("output_size (10) must be divisible by TP world size (4)")));
   EXPECT_THAT(run_model(4, 4, [](int) { RowParallelLinear({.input_size = 10, .output_size = 8}); }).errors,
-              Each(HasSubstr("in_features (10) must be divisible by TP world size (4)")));
+              Each(HasSubstr("input_size (10) must be divisible by TP world size (4)")));
   EXPECT_THAT(run_model(4, 4, [](int) { ColumnParallelLinear({.output_size = 8}); }).errors,
               Each(HasSubstr("input_size must be at least 1, got 0")));
   EXPECT_THAT(
@@ -216,6 +216,60 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
                         })
                   .errors,
               Each(HasSubstr("input_is_parallel must be true")));
+}
+
+TEST(ParallelLinear, RefusesAScalar) {
+  EXPECT_THAT(run_model(2, 2, [](int) { ColumnParallelLinear{up_options()}(torch::ones({}).to("ahbm")); }).errors,
+              Each(HasSubstr("ColumnParallelLinear: the input is a scalar, and needs at least one dimension, of 16 "
+                             "elements")));
+}
+
+// Its part of the weight is that of a rank among others than there are now.
+TEST(ParallelLinear, EndsWithTheGroupsThatItWasMadeIn) {
+  const auto errors = [](bool column, bool again) {
+    return run_model(2, 2,
+                     [&](int) {
+                       LinearOptions options = down_options();
+                       options.input_is_parallel = false;
+                       const ColumnParallelLinear up(up_options());
+                       const RowParallelLinear down(options);
+                       destroy_model_parallel();
+                       if (again) initialize_model_parallel(2);
+                       column ? up(input().to("ahbm")) : down(whole_numbers({6, kInner}, 3).to("ahbm"));
+                     })
+        .errors;
+  };
+  for (const bool again : {false, true}) {
+    const std::string text =
+        ": its process group has been destroyed, as groups from before destroy_model_parallel are, or belongs to "
+        "another rank; make the layer anew";
+    EXPECT_THAT(errors(true, again), Each(HasSubstr("ColumnParallelLinear" + text)));
+    EXPECT_THAT(errors(false, again), Each(HasSubstr("RowParallelLinear" + text)));
+  }
+}
+
+TEST(ParallelLinear, RefusesAGradientOfAnotherTypeOrDevice) {
+  const auto errors = [](bool column, const torch::TensorOptions& of) {
+    return run_model(2, 2,
+                     [&](int) {
+                       if (column) {
+                         const ColumnParallelLinear up(up_options());
+                         const LinearForward forward = up.forward_saving(input().to("ahbm"));
+                         up.backward(forward.saved, torch::ones(forward.output.sizes(), of));
+                       } else {
+                         const RowParallelLinear down(down_options());
+                         const LinearForward forward =
+                             down.forward_saving(whole_numbers({6, kInner / 2}, 3).to("ahbm"));
+                         down.backward(forward.saved, torch::ones(forward.output.sizes(), of));
+                       }
+                     })
+        .errors;
+  };
+  const std::string text = "::backward: the gradient must have the element type and the device of the layer's weight, ";
+  for (const torch::TensorOptions& of : {torch::dtype(torch::kHalf).device("ahbm"), torch::dtype(torch::kFloat)}) {
+    EXPECT_THAT(errors(true, of), Each(HasSubstr("ColumnParallelLinear" + text)));
+    EXPECT_THAT(errors(false, of), Each(HasSubstr("RowParallelLinear" + text)));
+  }
 }
 
 TEST(ParallelLinear, RefusesAFirstValueOfAnotherShape) {

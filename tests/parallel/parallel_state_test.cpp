@@ -64,6 +64,31 @@ TEST(ParallelState, CanBeMadeAgainAfterItWasDestroyed) {
   });
 }
 
+// With the default group all groups have gone: nothing is left to be destroyed but what the rank remembers.
+TEST(ParallelState, EndsAlsoAfterTheDefaultGroup) {
+  for (const bool at_once : {true, false}) {
+    run_sound_model(2, 2, [&](int rank) {
+      dist::destroy_process_group();
+      if (at_once) destroy_model_parallel();
+      EXPECT_EQ(model_parallel_is_initialized(), !at_once);
+      dist::init_process_group("ahbm", rank, 2);
+      if (!at_once) destroy_model_parallel();
+      EXPECT_FALSE(model_parallel_is_initialized());
+      initialize_model_parallel(2);
+      EXPECT_EQ(get_tensor_model_parallel_rank(), rank);
+      destroy_model_parallel();
+      EXPECT_EQ(dist::get_world_size(), 2) << "the default group stays";
+    });
+  }
+}
+
+TEST(ParallelState, OfOtherSizesOnOtherRanksNamesTheirLines) {
+  const auto result = run_model(4, 0, [](int rank) { initialize_model_parallel(rank == 0 ? 4 : 2); });
+  EXPECT_THAT(result.error.message + result.errors.front(),
+              AllOf(HasSubstr("Detected mismatch between calls of new_group"), HasSubstr("parallel_state_test.cpp:"),
+                    ::testing::Not(HasSubstr("parallel_state.cpp"))));
+}
+
 TEST(ParallelState, IsAskedForOnlyWhenItIsThere) {
   EXPECT_THAT(run_model(2, 0, [](int) { get_tensor_model_parallel_rank(); }).errors,
               Each(AllOf(HasSubstr("get_tensor_model_parallel_rank: model parallel groups are not initialized"),

@@ -212,17 +212,16 @@ Tensor SafeTensors::slice(const std::string& name, std::int64_t dimension, std::
   const tensor::HostCall here("SafeTensors", where);
   const auto& place = files_->at(name);
   const auto& shape = place.entry->shape;
-  if (shape.empty()) {
-    throw torch::IndexError(fmt::format(
-        "SafeTensors: tensor \"{}\" has no dimension to take a part of; read it whole, with tensor(…)", name));
-  }
+  const auto refuse = [&](const std::string& what) {
+    throw torch::IndexError(fmt::format("{}: tensor \"{}\" {}", place.file->path(), name, what));
+  };
+  const auto dimensions = static_cast<std::int64_t>(shape.size());
+  if (shape.empty()) refuse("has no dimension to take a part of; read it whole, with tensor(…)");
+  if (dimension < -dimensions || dimension >= dimensions)
+    refuse(fmt::format("has {} dimensions, and {} is none of them", dimensions, dimension));
   const std::size_t d = kernbench::tensor::wrap_dimension(dimension, shape.size(), false);
-  if (begin < 0 || begin > end || end > shape[d]) {
-    throw torch::IndexError(
-        fmt::format("SafeTensors: tensor \"{}\" has {} indices in dimension {}; [{}, {}) is not "
-                    "among them",
-                    name, shape[d], d, begin, end));
-  }
+  if (begin < 0 || begin > end || end > shape[d])
+    refuse(fmt::format("has {} indices in dimension {}; [{}, {}) is not among them", shape[d], d, begin, end));
   return part_of_entry(place, d, begin, end);
 }
 
