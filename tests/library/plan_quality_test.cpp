@@ -173,6 +173,22 @@ TEST(PlanQuality, FirstStepsAskMoreThanFewCubesForB) {
   EXPECT_LE(microseconds(wide), 36);
 }
 
+/// Rows of weights [out, in] of 28 KiB: tall tiles have more pages in each step than the TLB has entries, and walk the
+/// page table again for every step of k.
+TEST(PlanQuality, NoStepHasMorePagesThanTheTlbHolds) {
+  SimulateOptions options;
+  options.data = false;
+  options.quick_plans = true;
+  const RunResult result = simulate(options, [] {
+    const auto half = torch::dtype(torch::kHalf).device("ahbm");
+    torch::linear(torch::empty({1, 14336}, half), torch::empty({4096, 14336}, half));
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& product = result.launches.back();
+  const double bytes_at_peak_us = 4096 * 14336 * 2.0 / 300e9 * 1e6;
+  EXPECT_LT((product.end - product.start).in_seconds() * 1e6, 1.3 * bytes_at_peak_us);
+}
+
 TEST(PlanQuality, TilesCountTheTcmsAlignment) {
   if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
