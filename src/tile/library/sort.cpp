@@ -29,7 +29,7 @@ DType sorted_type(DType dtype) {
 
 /// Keys of x, f32 or i32, whose elements are from `first` on along `axis`: 32 bits in the order of the elements, 31 of
 /// the place, and one that tells -0 from +0.
-tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool descending) {
+tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, SortOrder by) {
   return tl::fuse([&] {
     tl::Extents line = x.shape();
     for (std::size_t d = 0; d < line.size(); ++d)
@@ -37,12 +37,14 @@ tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool d
     tl::Tile place = (tl::cast(tl::reshape(tl::arange(0, line[axis]), line), DType::i64) + first) * 2;
     tl::Tile order = x;
     if (is_floating_point(x.dtype())) {
-      const auto zero = x == 0.0F;
       order = ordered_bits(x);
-      place = place + tl::cast(zero & (order < 0), DType::i64);
-      order = tl::where(zero, 0, order);
+      if (!by.signed_zeros) {
+        const auto zero = x == 0.0F;
+        place = place + tl::cast(zero & (order < 0), DType::i64);
+        order = tl::where(zero, 0, order);
+      }
     }
-    if (descending) order = -1 - order;
+    if (by.descending) order = -1 - order;
     return (tl::cast(order, DType::i64) << 32) | place;
   });
 }
@@ -52,21 +54,22 @@ tl::Tile places_of(const tl::Tile& keys) {
 }
 
 /// The elements of keys, f32 or i32.
-tl::Tile elements_of(const tl::Tile& keys, bool floating, bool descending) {
+tl::Tile elements_of(const tl::Tile& keys, bool floating, SortOrder by) {
   return tl::fuse([&] {
     tl::Tile order = tl::cast(keys >> 32, DType::i32);
-    if (descending) order = -1 - order;
+    if (by.descending) order = -1 - order;
     if (!floating) return order;
     const auto bits = bits_of_ordered(order);
+    if (by.signed_zeros) return tl::bitcast(bits, DType::f32);
     const auto minus_zero = (keys & 1) != 0;
     return tl::bitcast(tl::where(minus_zero, std::numeric_limits<std::int32_t>::min(), bits), DType::f32);
   });
 }
 
 tl::Tile loaded_keys(const View& x, const tl::Extents& at, const tl::Extents& shape, std::size_t axis,
-                     bool descending) {
+                     SortOrder order) {
   const auto elements = tl::cast(fill_out(load(x, at, shape), shape), sorted_type(x.dtype()));
-  return keys_of(elements, axis, at[axis], descending);
+  return keys_of(elements, axis, at[axis], order);
 }
 
 /// The lanes from `first` on.
@@ -82,7 +85,7 @@ tl::Tile part_of(const tl::Tile& keys, std::size_t axis, std::int64_t first, std
 class SortedLines {
  public:
   SortedLines(const View& x, const SortOptions& options)
-      : x_(x), axis_(options.dimension), extent_(x.sizes[options.dimension]), descending_(options.descending) {}
+      : x_(x), axis_(options.dimension), extent_(x.sizes[options.dimension]), order_(options.order) {}
 
   /// Makes the elements of a box of the results; either may be missing.
   void make(const Box& box, const View* values, const View* indices) const {
@@ -93,11 +96,11 @@ class SortedLines {
     const tl::Extents block = block_shape(lines.shape, std::max<std::int64_t>(together, 1));
     for_each_block(lines, block, [&](const tl::Extents& at, tl::Extents shape) {
       shape[axis_] = extent_;
-      const auto sorted = tl::sort(loaded_keys(x_, at, shape, axis_, descending_), static_cast<int>(axis_));
+      const auto sorted = tl::sort(loaded_keys(x_, at, shape, axis_, order_), static_cast<int>(axis_));
       const auto keys = part_of(sorted, axis_, box.offset[axis_], box.shape[axis_]);
       tl::Extents target = at;
       target[axis_] = box.offset[axis_];
-      if (values != nullptr) store(*values, target, elements_of(keys, is_floating_point(x_.dtype()), descending_));
+      if (values != nullptr) store(*values, target, elements_of(keys, is_floating_point(x_.dtype()), order_));
       if (indices != nullptr) store(*indices, target, places_of(keys));
     });
   }
@@ -106,7 +109,7 @@ class SortedLines {
   const View& x_;
   std::size_t axis_;
   std::int64_t extent_;
-  bool descending_;
+  SortOrder order_;
 };
 
 /// Calls body(line, item) for the calling program's share of so many items of each line.
@@ -147,6 +150,7 @@ SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t 
     if (ns < least) {
       least = ns;
       best = plan;
+      best.ns = ns;
     }
     if (plan.blocks == 1) break;
   }
@@ -173,10 +177,10 @@ void sort(const View& x, const View& values, const View& indices, const SortOpti
                           [&](const Box& box, const View* best, const View* places) { lines.make(box, best, places); });
 }
 
-void sort_blocks(const View& x, bool descending, const SortPlan& plan, const View& keys) {
+void sort_blocks(const View& x, SortOrder order, const SortPlan& plan, const View& keys) {
   for_my_share(x.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
     const std::int64_t first = block * plan.block, count = std::min(plan.block, x.sizes[1] - first);
-    store(keys, {line, first}, tl::sort(loaded_keys(x, {line, first}, {1, count}, 1, descending), 1));
+    store(keys, {line, first}, tl::sort(loaded_keys(x, {line, first}, {1, count}, 1, order), 1));
     if (count < plan.block) store(keys, {line, first + count}, tl::full({1, plan.block - count}, kLastKey, DType::i64));
   });
 }
@@ -192,11 +196,11 @@ void merge_blocks(const View& keys, const SortPlan& plan, const MergeLayer& laye
   });
 }
 
-void read_keys(const View& keys, bool descending, const SortPlan& plan, const View& values, const View& indices) {
-  for_my_share(values.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
+void read_keys(const View& keys, SortOrder order, const SortPlan& plan, const View& values, const View& indices) {
+  for_my_share(values.sizes[0], tl::cdiv(values.sizes[1], plan.block), [&](std::int64_t line, std::int64_t block) {
     const std::int64_t first = block * plan.block, count = std::min(plan.block, values.sizes[1] - first);
     const auto found = load(keys, {line, first}, {1, count});
-    store(values, {line, first}, elements_of(found, is_floating_point(values.dtype()), descending));
+    store(values, {line, first}, elements_of(found, is_floating_point(values.dtype()), order));
     store(indices, {line, first}, places_of(found));
   });
 }
