@@ -30,8 +30,8 @@ constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
 /// Measured on ahbm-1sip: softmax of [2, 65536] takes 15.0 us in one launch, 19.3 in several.
 constexpr std::int64_t kShortLine = 64 * 1024;
 /// Where the placement cuts a reduced dimension, the PEs reduce what they hold first, when that is so many elements and
-/// so many of a line: one launch would read lines from all of them in short pieces. Measured on ahbm-1sip: sum(0) of f32
-/// [4096, 4096] takes 10.2 us and not 18.7, of [8192, 8192] 22.4 and not 128; of [2048, 2048] 6.9 and not 6.1, of
+/// so many of a line: one launch would read lines from all of them in short pieces. Measured on ahbm-1sip: sum(0) of
+/// f32 [4096, 4096] takes 10.2 us and not 18.7, of [8192, 8192] 22.4 and not 128; of [2048, 2048] 6.9 and not 6.1, of
 /// [1000, 16777], whose PEs have 8 elements of a line, 21.5 and not 19.1.
 constexpr std::int64_t kWorthLocalParts = 64 * 1024, kLongPart = 32;
 /// Elements of lines that each of their holders reads whole, where it has parts of several.

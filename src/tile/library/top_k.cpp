@@ -14,8 +14,7 @@ namespace {
 constexpr std::int64_t kLiveTiles = 12;
 /// Measured on ahbm-1sip: cycles of a group of lanes and nanoseconds of a block in a round, what it takes to load a
 /// block again, and what the first one takes besides.
-constexpr double kRoundCycles = 17, kRoundNs = 135, kLoadNs = 100, kElementNs = 0.1,
-                 kFirstNs = 1000;
+constexpr double kRoundCycles = 17, kRoundNs = 135, kLoadedBlockNs = 100, kLoadedElementNs = 0.1, kFirstBlockNs = 1000;
 /// No element: behind all indices.
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int32_t>::max();
 
@@ -147,9 +146,10 @@ double top_k_ns(const topology::PeSpec& pe, std::int64_t lines, std::int64_t ext
   const bool whole = extent <= block;
   const auto blocks = static_cast<double>(whole ? tl::cdiv(mine * extent, block) : mine * tl::cdiv(extent, block));
   const auto elements = static_cast<double>(mine * extent);
-  const double reading = blocks * kLoadNs + elements * kElementNs, round = blocks * kRoundNs + elements * lane_ns;
+  const double reading = blocks * kLoadedBlockNs + elements * kLoadedElementNs,
+               round = blocks * kRoundNs + elements * lane_ns;
   const auto rounds = static_cast<double>(k);
-  return kFirstNs + (whole ? reading + rounds * round : rounds * (reading + round));
+  return kFirstBlockNs + (whole ? reading + rounds * round : rounds * (reading + round));
 }
 
 }  // namespace kernbench::tile::library
