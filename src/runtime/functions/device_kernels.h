@@ -118,6 +118,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
     std::int64_t dimension;
     tile::library::SortOrder order;
     tile::library::SortPlan plan;
+    std::int64_t group = 0;  // of FirstPlan; 0: whole lines are sorted
   };
   void sort(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values, const torch::Tensor& indices);
   void sort_in_blocks(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values,

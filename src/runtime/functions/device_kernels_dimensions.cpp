@@ -379,9 +379,16 @@ void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool la
     const auto& pe = simulation_.topology().pe;
     const auto writers = static_cast<std::int64_t>(holders(written).size());
     const auto programs = std::max(writers, static_cast<std::int64_t>(holders({&x, 1}).size()));
-    const auto plan = library::plan_sort(pe, lines, extent, programs);
-    if (plan.ns < library::top_k_ns(pe, lines, extent, values.size(dimension), writers))
-      return sort({"topk", dimension, {.descending = largest, .signed_zeros = true}, plan}, x, values, indices);
+    const std::int64_t k = values.size(dimension);
+    const auto sorted = library::plan_sort(pe, lines, extent, programs);
+    const auto first = library::plan_first(pe, lines, extent, k, programs);
+    const double rounds = library::top_k_ns(pe, lines, extent, k, writers);
+    SortCall call{"topk", dimension, {.descending = largest, .signed_zeros = true}, sorted};
+    if (first.sort.ns < sorted.ns) {
+      call.plan = first.sort;
+      call.group = first.group;
+    }
+    if (call.plan.ns < rounds) return sort(call, x, values, indices);
   }
   const library::TopKOptions options{
       .largest = largest, .dimension = static_cast<std::size_t>(dimension), .share = share_of(written)};
@@ -417,10 +424,10 @@ void SimulatedOperations::sort(const SortCall& call, const Tensor& x, const Tens
 
 void SimulatedOperations::sort_in_blocks(const SortCall& call, const Tensor& x, const Tensor& values,
                                          const Tensor& indices) {
-  const auto& [name, dimension, order, plan] = call;
-  const std::int64_t extent = x.size(dimension), lines = x.numel() / extent;
+  const auto& [name, dimension, order, plan, group] = call;
+  const std::int64_t k = values.size(dimension), extent = x.size(dimension), lines = x.numel() / extent;
   const std::vector<std::int64_t> rows{lines, extent}, padded{lines, plan.blocks * plan.block};
-  const std::vector<std::int64_t> results{lines, values.size(dimension)};
+  const std::vector<std::int64_t> results{lines, k};
   const Tensor keys = temporary(x, padded, DType::i64), source = x.movedim(dimension, -1).reshape(rows);
   launch({.name = name,
           .written = {keys},
@@ -429,12 +436,22 @@ void SimulatedOperations::sort_in_blocks(const SortCall& call, const Tensor& x, 
           .body = [from = kernel_view(source, false), to = kernel_view(keys, true), by = order, how = plan] {
             library::sort_blocks(from, by, how, to);
           }});
-  for (library::MergeLayer& layer : library::merge_layers(plan.blocks)) {
+  const auto stages = group == 0 ? library::merge_layers(plan.blocks) : std::vector<library::MergeLayer>();
+  for (std::int64_t apart = 1; group > 0 && apart < plan.blocks; apart *= group) {
     launch({.name = name,
             .written = {keys},
             .read = {},
             .pes = {},
-            .body = [view = kernel_view(keys, true), how = plan, pairs = std::move(layer)] {
+            .body = [view = kernel_view(keys, true), how = library::FirstPlan{plan, group}, apart, first = k] {
+              library::merge_first(view, how, apart, first);
+            }});
+  }
+  for (const library::MergeLayer& layer : stages) {
+    launch({.name = name,
+            .written = {keys},
+            .read = {},
+            .pes = {},
+            .body = [view = kernel_view(keys, true), how = plan, pairs = layer] {
               library::merge_blocks(view, how, pairs);
             }});
   }

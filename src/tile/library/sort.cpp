@@ -125,27 +125,70 @@ double lanes_of_network(std::int64_t block) {
   return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(block))) * levels * (levels + 1) / 2;
 }
 
-}  // namespace
+/// Nanoseconds of a block on a PE.
+class EngineTimes {
+ public:
+  explicit EngineTimes(const topology::PeSpec& pe)
+      : lane_ns_(2.0 * cycles(pe.vector, VectorOperation::sort) / pe.vector.lanes /
+                 static_cast<double>(pe.clock.count()) * 1e9) {}
+  /// Keys that are there.
+  double sorted(std::int64_t keys) const { return lanes_of_network(keys) * lane_ns_; }
+  /// Elements that are loaded, made keys of, and sorted.
+  double block(std::int64_t elements) const {
+    return kBlockNs + kElementNs * static_cast<double>(elements) + sorted(elements);
+  }
 
-SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs) {
+ private:
+  double lane_ns_;
+};
+
+/// Keys of a block at most.
+std::int64_t largest_sorted(const topology::PeSpec& pe) {
   const std::int64_t tcm = pe.tcm.capacity.count() / std::max(pe.contexts, 1);
   const auto fitting =
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(tcm / (kKeyBytes * kLiveKeys), 1)));
-  const std::int64_t largest = std::min<std::int64_t>(static_cast<std::int64_t>(fitting), kLargestBlock);
-  const double lane_ns =
-      2.0 * cycles(pe.vector, VectorOperation::sort) / pe.vector.lanes / static_cast<double>(pe.clock.count()) * 1e9;
+  return std::min<std::int64_t>(static_cast<std::int64_t>(fitting), kLargestBlock);
+}
+
+}  // namespace
+
+FirstPlan plan_first(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t k,
+                     std::int64_t programs) {
+  const EngineTimes times(pe);
+  const auto rounds = [&](std::int64_t items) { return static_cast<double>(tl::cdiv(items, programs)); };
+  FirstPlan best;
+  best.sort.ns = std::numeric_limits<double>::infinity();
+  const std::int64_t largest = largest_sorted(pe);
+  for (std::int64_t block = kSmallestBlock; block <= largest && block < extent; block *= 2) {
+    if (block < k) continue;
+    for (std::int64_t group = 2; group * k <= largest; group *= 2) {
+      std::int64_t blocks = tl::cdiv(extent, block);
+      FirstPlan plan{.sort = {.block = block, .blocks = blocks}, .group = group};
+      plan.sort.ns = rounds(lines * blocks) * times.block(block) + kLayerNs;
+      for (; blocks > 1; blocks = tl::cdiv(blocks, group)) {
+        const std::int64_t keys = std::min(group, blocks) * k;
+        const double merged = times.sorted(keys) + kElementNs * static_cast<double>(keys);
+        plan.sort.ns += rounds(lines * tl::cdiv(blocks, group)) * merged + kLayerNs;
+      }
+      if (plan.sort.ns < best.sort.ns) best = plan;
+    }
+  }
+  return best;
+}
+
+SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs) {
+  const std::int64_t largest = largest_sorted(pe);
+  const EngineTimes times(pe);
   const auto rounds = [&](std::int64_t items) { return static_cast<double>(tl::cdiv(items, programs)); };
   SortPlan best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t block = std::min(kSmallestBlock, largest); block <= largest; block *= 2) {
     const SortPlan plan{.block = std::min(block, extent), .blocks = tl::cdiv(extent, block)};
-    const double sorted = lanes_of_network(plan.block) * lane_ns;
-    const double reading = kBlockNs + kElementNs * static_cast<double>(plan.block);
-    double ns = rounds(lines * plan.blocks) * (reading + sorted);
+    double ns = rounds(lines * plan.blocks) * times.block(plan.block);
     if (plan.blocks > 1) {
       const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(plan.blocks - 1)));
       const double layers = levels * (levels + 1) / 2;
-      ns += layers * (rounds(lines * (plan.blocks / 2)) * 2 * sorted + kLayerNs) + kLayerNs;
+      ns += layers * (rounds(lines * (plan.blocks / 2)) * 2 * times.sorted(plan.block) + kLayerNs) + kLayerNs;
     }
     if (ns < least) {
       least = ns;
@@ -193,6 +236,18 @@ void merge_blocks(const View& keys, const SortPlan& plan, const MergeLayer& laye
     const auto b = tl::flip(load(keys, {line, upper * plan.block}, shape), 1);
     store(keys, {line, lower * plan.block}, tl::sort(tl::minimum(a, b), 1));
     store(keys, {line, upper * plan.block}, tl::sort(tl::maximum(a, b), 1));
+  });
+}
+
+void merge_first(const View& keys, const FirstPlan& plan, std::int64_t apart, std::int64_t k) {
+  const std::int64_t left = tl::cdiv(plan.sort.blocks, apart), step = apart * plan.sort.block;
+  const View firsts{
+      keys.tensor, {keys.sizes[0], left, k}, {keys.strides[0], step * keys.strides[1], keys.strides[1]}, keys.offset};
+  for_my_share(keys.sizes[0], tl::cdiv(left, plan.group), [&](std::int64_t line, std::int64_t i) {
+    const std::int64_t first = i * plan.group, count = std::min(plan.group, left - first);
+    if (count == 1) return;
+    const auto found = tl::reshape(load(firsts, {line, first, 0}, {1, count, k}), {1, count * k});
+    store(keys, {line, first * step}, part_of(tl::sort(found, 1), 1, 0, k));
   });
 }
 

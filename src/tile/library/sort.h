@@ -42,6 +42,16 @@ struct SortPlan {
 /// the TCM.
 SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs);
 
+/// How the first k elements of lines of several blocks are found: the blocks are sorted, and in each stage the first k
+/// of a group of blocks are put in order, which stand for the group in the next stage.
+struct FirstPlan {
+  SortPlan sort;           // ns: of all stages
+  std::int64_t group = 0;  // blocks; 0: there is no such plan
+};
+/// The plan that takes the least time by the closed form of plan_sort.
+FirstPlan plan_first(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t k,
+                     std::int64_t programs);
+
 /// Pairs of blocks that may be merged at the same time; the lower one gets the smaller keys.
 using MergeLayer = std::vector<std::pair<std::int64_t, std::int64_t>>;
 /// The layers of the network of any number of blocks.
@@ -58,6 +68,9 @@ void sort(const View& x, const View& values, const View& indices, const SortOpti
 /// blocks (pairs of blocks) of all lines evenly.
 void sort_blocks(const View& x, SortOrder order, const SortPlan& plan, const View& keys);
 void merge_blocks(const View& keys, const SortPlan& plan, const MergeLayer& layer);
+/// A stage of FirstPlan: every `apart`-th block has sorted keys of which the first k matter; each group of them leaves
+/// its first k in its first block.
+void merge_first(const View& keys, const FirstPlan& plan, std::int64_t apart, std::int64_t k);
 void read_keys(const View& keys, SortOrder order, const SortPlan& plan, const View& values, const View& indices);
 
 }  // namespace kernbench::tile::library
