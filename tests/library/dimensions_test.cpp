@@ -1,10 +1,14 @@
 // Operations along dimensions on a device, against loops in double, over random types, views and placements.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "support.h"
 
@@ -219,45 +223,119 @@ bool is_larger(double a, double b) {
   return a == b ? !std::signbit(a) && std::signbit(b) : a > b;
 }
 
+/// Some elements are out of the ordinary.
+Pair with_holes(Draw& draw, const Pair& x) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto holes = x.host.contiguous().clone();
+  for (const double value : {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0,
+                             std::numeric_limits<double>::quiet_NaN(), -kInfinity})
+    holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(value);
+  return {holes, holes.to(torch::device("ahbm").placement(draw.placement()))};
+}
+
+/// The k largest of x along a dimension, or the smallest, are those of a stable sort.
+void expect_largest(Draw& draw, const Pair& x, std::int64_t dimension, std::int64_t k) {
+  const Sizes sizes = x.host.sizes().vec();
+  const auto along = static_cast<std::size_t>(dimension);
+  const DType dtype = x.host.scalar_type();
+  const bool largest = draw.chance(2);
+  Sizes best = sizes;
+  best[along] = k;
+  const auto values = random_output(draw, best, dtype);
+  const auto indices = random_output(draw, best, draw.of(std::vector{DType::i32, DType::i64}));
+  operations().top_k(x.device, dimension, largest, values, indices);
+  const auto of = elements(x.host);
+  const Lines lines = lines_of(sizes, {dimension}), results = lines_of(best, {dimension});
+  std::vector<double> expected(elements(values).size()), places(expected.size());
+  for (std::size_t line = 0; line < lines.elements.size(); ++line) {
+    std::vector<std::size_t> order(lines.elements[line].size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto at = [&](std::size_t i) { return of[lines.elements[line][i]]; };
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return largest ? is_larger(at(a), at(b)) : is_larger(at(b), at(a));
+    });
+    for (std::size_t j = 0; j < results.elements[line].size(); ++j) {
+      expected[results.elements[line][j]] = at(order[j]);
+      places[results.elements[line][j]] = static_cast<double>(order[j]);
+    }
+  }
+  expect_equal(values, expected, "values of topk");
+  expect_equal(indices, places, "indices of topk");
+}
+
 TEST(DeviceDimensions, TheLargestComeInOrderAndOfEqualsTheFirst) {
   for_random_cases(80, [&](Draw& draw) {
     const Sizes sizes = random_sizes(draw);
     const std::int64_t dimension = draw.integer(0, static_cast<std::int64_t>(sizes.size()) - 1);
-    const auto along = static_cast<std::size_t>(dimension);
     const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::bf16, DType::i32, DType::u8, DType::i64});
     Pair x = random_pair(draw, sizes, whole_numbers(dtype, dtype == DType::u8 ? 0 : -4, 4));
-    if (is_floating_point(dtype) && draw.chance(2)) {
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      auto holes = x.host.contiguous().clone();
-      for (const double value : {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0,
-                                 std::numeric_limits<double>::quiet_NaN(), -kInfinity})
-        holes.view({-1})[draw.integer(0, holes.numel() - 1)] = torch::Scalar(value);
-      x = {holes, holes.to(torch::device("ahbm").placement(draw.placement()))};
-    }
+    if (is_floating_point(dtype) && draw.chance(2)) x = with_holes(draw, x);
+    const std::int64_t extent = sizes[static_cast<std::size_t>(dimension)];
+    expect_largest(draw, x, dimension, draw.integer(1, std::min<std::int64_t>(extent, 9)));
+  });
+}
+
+// Many of a line are those at the begin of the sorted line: in the order of the rounds, with -0 behind +0.
+TEST(DeviceDimensions, ManyOfALineAreSortedAndComeInTheOrderOfTheRounds) {
+  for_random_cases(24, [&](Draw& draw) {
+    const std::int64_t extent = draw.integer(200, 600), dimension = draw.integer(0, 1);
+    const Sizes sizes = dimension == 1 ? Sizes{2, extent} : Sizes{extent, 2};
+    const DType dtype = draw.of(std::vector{DType::f32, DType::f16, DType::i32, DType::u8});
+    Pair x = random_pair(draw, sizes, whole_numbers(dtype, dtype == DType::u8 ? 0 : -40, 40));
+    if (is_floating_point(dtype)) x = with_holes(draw, x);
+    expect_largest(draw, x, dimension, draw.integer(50, 80));
     const bool largest = draw.chance(2);
-    Sizes best = sizes;
-    best[along] = draw.integer(1, std::min<std::int64_t>(sizes[along], 9));
-    const auto values = random_output(draw, best, dtype);
-    const auto indices = random_output(draw, best, draw.of(std::vector{DType::i32, DType::i64}));
-    operations().top_k(x.device, dimension, largest, values, indices);
-    const auto of = elements(x.host);
-    const Lines lines = lines_of(sizes, {dimension}), results = lines_of(best, {dimension});
-    std::vector<double> expected(elements(values).size()), places(expected.size());
-    for (std::size_t line = 0; line < lines.elements.size(); ++line) {
-      std::vector<std::size_t> order(lines.elements[line].size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      const auto at = [&](std::size_t i) { return of[lines.elements[line][i]]; };
-      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-        return largest ? is_larger(at(a), at(b)) : is_larger(at(b), at(a));
-      });
-      for (std::size_t j = 0; j < results.elements[line].size(); ++j) {
-        expected[results.elements[line][j]] = at(order[j]);
-        places[results.elements[line][j]] = static_cast<double>(order[j]);
+    const auto [many, places] = x.device.topk(70, dimension, largest);
+    const auto [few, few_places] = x.device.topk(1, dimension, largest);
+    expect_equal(few, elements(many.narrow(dimension, 0, 1)), "sorted and in rounds");
+    expect_equal(few_places, elements(places.narrow(dimension, 0, 1)), "where sorted and in rounds");
+  });
+}
+
+SimulateOptions on_a_device(bool data) {
+  SimulateOptions options;
+  options.topology = "ahbm-1sip";
+  options.data = data;
+  options.quick_plans = true;
+  return options;
+}
+
+Time time_of(const RunResult& result, const std::string& kernel) {
+  EXPECT_FALSE(result.error) << result.error->message;
+  std::optional<Time> begin;
+  Time end{};
+  for (const LaunchResult& launch : result.launches) {
+    if (launch.kernel != kernel) continue;
+    if (!begin) begin = launch.start;
+    end = launch.end;
+  }
+  EXPECT_TRUE(begin) << kernel;
+  return begin ? end - *begin : Time{};
+}
+
+// A few are the first of sorted blocks, put in order in stages; many are those of the whole line in order.
+TEST(DeviceDimensions, TheLargestOfALineOfSeveralBlocksAgreeWithTheHost) {
+  const RunResult result = simulate(on_a_device(true), [] {
+    const auto host = torch::randint(-999, 999, {2, 17'001}, torch::kFloat), device = host.to("ahbm");
+    for (const std::int64_t k : {3, 70, 300, 9'000}) {
+      for (const bool largest : {true, false}) {
+        const auto [values, indices] = device.topk(k, 1, largest);
+        const auto [expected, places] = host.topk(k, 1, largest);
+        EXPECT_TRUE(values.cpu().equal(expected)) << k;
+        EXPECT_TRUE(indices.cpu().equal(places)) << k;
       }
     }
-    expect_equal(values, expected, "values of topk");
-    expect_equal(indices, places, "indices of topk");
   });
+  EXPECT_FALSE(result.error) << result.error->message;
+  EXPECT_GE(std::ranges::count(result.launches, "topk", &LaunchResult::kernel), 4 * 2 * 3);
+}
+
+TEST(DeviceDimensions, TheLargestOfAVocabularyAreFoundByAllPes) {
+  const RunResult result = simulate(on_a_device(false), [] {
+    torch::empty({1, 128'256}, torch::dtype(torch::kHalf).device("ahbm")).topk(50);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_LT(time_of(result, "topk"), Time::microseconds(20)) << "in rounds: 1552 us; sorted: 130 us";
 }
 
 TEST(DeviceDimensions, TheLargestOfALineThatDoesNotFitAreFoundInRounds) {
@@ -285,6 +363,75 @@ TEST(DeviceDimensions, RunningSumsGoThroughAllParts) {
       for (std::size_t i = 1; i < line.size(); ++i) expected[line[i]] += expected[line[i - 1]];
     expect_equal(out, expected, "cumsum");
   });
+}
+
+/// The sums of columns in f32, one row after the other.
+std::vector<double> running_in_order(const Tensor& x) {
+  std::vector<double> sums = elements(x);
+  const auto columns = static_cast<std::size_t>(x.size(1));
+  for (std::size_t i = columns; i < sums.size(); ++i)
+    sums[i] = static_cast<float>(sums[i]) + static_cast<float>(sums[i - columns]);
+  return sums;
+}
+
+// One row of a PE has a number, so that the sum of its rows is that number in whatever order they are added.
+TEST(DeviceDimensions, TheSumsOfPartsAreAddedOneAfterTheOther) {
+  for (const std::int64_t rows_of_a_pe : {1, 5}) {
+    simulate({.topology = "tiny", .overrides = {"sip.cubes.mesh=[2, 2]"}, .quick_plans = true}, [&] {
+      const auto numbers = torch::randn({8, 1, 90}) * torch::tensor({1e4F, 1.0F, 1e-3F}).repeat({30});
+      const auto host =
+          torch::cat({torch::zeros({8, rows_of_a_pe - 1, 90}), numbers}, 1).reshape({8 * rows_of_a_pe, 90});
+      const DPPolicy rows{.cube = Placement::row_wise, .pe = Placement::row_wise};
+      const auto device = host.to(torch::device("ahbm").placement(rows));
+      const auto sums = torch::empty_like(device);
+      operations().cumulative_sum(device, 0, sums);
+      expect_equal(sums, running_in_order(host), "cumsum of " + std::to_string(rows_of_a_pe) + " rows of a PE");
+    });
+  }
+}
+
+TEST(DeviceDimensions, APartOfARunningSumReadsOneTotal) {
+  const auto time = [](std::int64_t rows, std::int64_t columns) {
+    return time_of(simulate(on_a_device(false),
+                            [&] {
+                              torch::empty({rows, columns}, torch::device("ahbm")).cumsum(0);
+                              torch::ahbm::synchronize();
+                            }),
+                   "cumsum");
+  };
+  EXPECT_LT(time(128, 2048), Time::microseconds(12)) << "a row of a PE; all of those before it: 62 us";
+  EXPECT_LT(time(512, 256), Time::microseconds(10)) << "four; all totals before them: 13.4 us";
+}
+
+TEST(DeviceDimensions, AllPesMakeTheVarianceOfAll) {
+  const RunResult result = simulate(on_a_device(false), [] {
+    torch::empty({127, 8192}, torch::device("ahbm")).var();
+    torch::ahbm::synchronize();
+  });
+  const auto first = std::ranges::find(result.launches, "var", &LaunchResult::kernel);
+  ASSERT_NE(first, result.launches.end());
+  EXPECT_GT(first->pes, 120);
+}
+
+// The placement cuts the rows; so many of them are reduced where they lie.
+TEST(DeviceDimensions, PesReduceWhatTheyHoldOfLongColumnsFirst) {
+  const RunResult result =
+      simulate({.topology = "tiny", .overrides = {"sip.cubes.mesh=[2, 2]"}, .quick_plans = true}, [] {
+        const auto host = torch::randint(-9, 9, {1024, 512}, torch::kFloat), device = host.to("ahbm");
+        EXPECT_TRUE(device.sum(0).cpu().equal(host.sum(0)));
+        EXPECT_TRUE(device.argmax(0).cpu().equal(host.argmax(0)));
+      });
+  EXPECT_FALSE(result.error) << result.error->message;
+  EXPECT_EQ(std::ranges::count(result.launches, "sum", &LaunchResult::kernel), 2);
+  EXPECT_EQ(std::ranges::count(result.launches, "argmax", &LaunchResult::kernel), 2);
+}
+
+TEST(DeviceDimensions, SumsOfLongColumnsTakeAboutAsLongAsThoseOfRows) {
+  const RunResult result = simulate(on_a_device(false), [] {
+    torch::empty({8192, 2048}, torch::device("ahbm")).sum(0);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_LT(time_of(result, "sum"), Time::microseconds(11)) << "in one launch: 18.7 us";
 }
 
 TEST(DeviceDimensions, SoftmaxAndItsLogarithmAlongAnyDimension) {

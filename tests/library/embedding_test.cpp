@@ -74,6 +74,20 @@ TEST(Embedding, TheOrderOfTheSumIsThatOfTheIndices) {
   });
 }
 
+TEST(Embedding, NextBlocksAreOnTheirWayWhileOneIsAdded) {
+  SimulateOptions options;
+  options.topology = "ahbm-1sip";
+  options.data = false;
+  options.quick_plans = true;
+  const RunResult result = simulate(options, [] {
+    const auto x = torch::empty({262'144}, torch::device("ahbm"));
+    x.scatter_add(0, torch::empty({262'144}, torch::dtype(torch::kLong).device("ahbm")), x);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = launch_of(result, "index_add");
+  EXPECT_LT(launch.end - launch.start, Time::microseconds(55)) << "one after the other: 80 us";
+}
+
 TEST(Embedding, OnlyTheRowsAskedForAreRead) {
   const auto read = [](std::int64_t rows) {
     const RunResult result = simulate({.topology = "tiny"}, [rows] {

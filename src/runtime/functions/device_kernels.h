@@ -100,8 +100,8 @@ class SimulatedOperations final : public tensor::DeviceOperations {
               tile::library::ReduceOptions options, const torch::Tensor& out);
   /// Statistics of the lines along the last `dimensions` (or one dimension), in f32, with extent 1 there.
   /// A reduction of dimensions that follow each other as that of one; false when it does not help.
-  bool reduce_merged(const std::string& name, const torch::Tensor& x, const tile::library::ReduceOptions& options,
-                     const torch::Tensor& out);
+  bool reduce_merged(const std::string& name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
+                     const tile::library::ReduceOptions& options, const torch::Tensor& out);
   /// What a first launch makes of x: the reduced dimension `dimension` in `count` chunks, a partial result for each.
   struct Chunks {
     std::size_t dimension = 0;
@@ -112,9 +112,17 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   static std::optional<Chunks> chunks_of(const torch::Tensor& x, const std::vector<bool>& reduced,
                                          const torch::Tensor& out);
   torch::Tensor partial_results(const torch::Tensor& out, const Chunks& chunks, DType dtype);
-  /// Lines of several blocks.
-  void sort_in_blocks(const torch::Tensor& x, std::int64_t dimension, bool descending,
-                      const tile::library::SortPlan& plan, const torch::Tensor& values, const torch::Tensor& indices);
+  /// Lines in order; results that are shorter get the first of each. Lines of several blocks where the plan says so.
+  struct SortCall {
+    const char* name;
+    std::int64_t dimension;
+    tile::library::SortOrder order;
+    tile::library::SortPlan plan;
+    std::int64_t group = 0;  // of FirstPlan; 0: whole lines are sorted
+  };
+  void sort(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values, const torch::Tensor& indices);
+  void sort_in_blocks(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values,
+                      const torch::Tensor& indices);
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,
   /// or as many as the PEs. Nothing when so many f32 tiles of a line do not fit into the TCM, or there are too few for

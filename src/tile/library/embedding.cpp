@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include "tile/library/elementwise.h"
 #include "tile/library/index_check.h"
+#include "tile/library/pipeline.h"
 #include "tile/program/known.h"
 
 namespace kernbench::tile::library {
@@ -19,9 +21,10 @@ std::int64_t assumed_row(std::int64_t i, std::int64_t rows) {
 
 namespace {
 
-std::int64_t largest_block() {
-  constexpr std::int64_t kLargest = 4 * 1024, kTiles = 6, kWidest = 8;
-  return std::clamp<std::int64_t>(tcm_budget() / (kTiles * kWidest), 1, kLargest);
+/// So many tiles of a block have room.
+std::int64_t largest_block(std::int64_t tiles) {
+  constexpr std::int64_t kLargest = 4 * 1024, kWidest = 8;
+  return std::clamp<std::int64_t>(tcm_budget() / (tiles * kWidest), 1, kLargest);
 }
 
 /// Where the elements of a block of rows lie in the table, and which of them are there.
@@ -29,15 +32,15 @@ struct Elements {
   tl::Tile offsets, inside;
 };
 
-Elements elements_of(const View& table, const View& index, const EmbeddingTable& how, const tl::Extents& at,
+Elements elements_of(const View& table, const tl::Tile& number, const EmbeddingTable& how, const tl::Extents& at,
                      const tl::Extents& shape) {
-  const auto number = load(index, at, shape);
   assume(number, [&](std::int64_t lane) { return assumed_row(at[0] + lane, how.whole); });
   check_indices(number, number, how.whole);
-  const bool small = table.tensor.numel() <= std::numeric_limits<std::int32_t>::max();
-  const auto row = tl::cast(number - how.first, small ? DType::i32 : DType::i64);
+  const bool small = std::max(table.tensor.numel(), how.whole) <= std::numeric_limits<std::int32_t>::max();
+  const auto checked = tl::cast(number, small ? DType::i32 : DType::i64);
+  const auto row = checked - how.first;
   auto inside = (row >= 0) & (row < table.sizes[0]);
-  if (how.padding >= 0) inside = inside & (number != how.padding);
+  if (how.padding >= 0) inside = inside & (checked != how.padding);
   auto columns = tl::reshape(tl::arange(at[1], at[1] + shape[1]), {1, shape[1]});
   if (!small) columns = tl::cast(columns, DType::i64);
   return {fill_out(row * table.strides[0] + columns * table.strides[1], shape), inside};
@@ -47,8 +50,8 @@ Elements elements_of(const View& table, const View& index, const EmbeddingTable&
 
 void embedding(const View& table, const View& index, const EmbeddingTable& how, const View& out) {
   for (const Box& box : local_boxes(out)) {
-    for_each_block(box, block_shape(box.shape, largest_block()), [&](const tl::Extents& at, const tl::Extents& shape) {
-      const Elements chosen = elements_of(table, index, how, at, shape);
+    for_each_block(box, block_shape(box.shape, largest_block(6)), [&](const tl::Extents& at, const tl::Extents& shape) {
+      const Elements chosen = elements_of(table, load(index, at, shape), how, at, shape);
       store(out, at,
             tl::load(table.tensor.data_ptr() + table.offset + chosen.offsets, {.other = 0, .mask = chosen.inside}));
     });
@@ -60,9 +63,12 @@ void embedding_backward(const View& grad, const View& index, const EmbeddingTabl
                      begin = tl::program_id() * part;
   if (begin >= columns) return;
   const Box mine{{0, begin}, {grad.sizes[0], std::min(part, columns - begin)}};
-  for_each_block(mine, block_shape(mine.shape, largest_block()), [&](const tl::Extents& at, const tl::Extents& shape) {
-    const Elements chosen = elements_of(sums, index, how, at, shape);
-    const auto added = fill_out(tl::cast(load(grad, at, shape), DType::f32), shape);
+  std::vector<Box> blocks;
+  append_blocks(blocks, mine, block_shape(mine.shape, largest_block(12)));
+  pipeline(blocks, {index, grad}, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    const Elements chosen = elements_of(sums, tiles[0], how, block.offset, block.shape);
+    const auto added = fill_out(tl::cast(tiles[1], DType::f32), block.shape);
+    tiles.clear();
     // The blocks of a program that name one element follow each other in program order; nothing else orders them.
     tl::atomic_add(sums.tensor.data_ptr() + sums.offset + chosen.offsets, added,
                    {.mask = chosen.inside, .order = tl::MemoryOrder::relaxed});

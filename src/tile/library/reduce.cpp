@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "tile/library/pipeline.h"
 #include "tile/library/tile_functions.h"
 
 namespace kernbench::tile::library {
@@ -329,33 +330,47 @@ void arg_reduce(const View& x, const std::optional<View>& indices, const View& o
   }
 }
 
-void cumulative_sum(const View& x, const std::optional<View>& totals, std::int64_t chunk, std::size_t dimension,
-                    const View& out) {
-  const DType compute = is_floating_point(out.dtype()) ? wide(out.dtype()) : out.dtype();
-  std::vector<bool> along(x.rank(), false);
-  along[dimension] = true;
+namespace {
+
+/// The type in which running sums are added.
+DType type_of_sums(const View& out) {
+  return is_floating_point(out.dtype()) ? wide(out.dtype()) : out.dtype();
+}
+
+/// The sum of the chunks that end before `at`; undefined when there are none.
+tl::Tile sum_of_chunks(const ChunkTotals& totals, tl::Extents at, tl::Extents shape, std::size_t dimension,
+                       DType compute) {
+  const std::int64_t whole = at[dimension] / totals.chunk;
+  shape[dimension] = 1;
+  tl::Tile sum;
+  for (std::int64_t g = totals.running ? std::max<std::int64_t>(whole - 1, 0) : 0; g < whole; ++g) {
+    at[dimension] = g;
+    const auto total = tl::cast(load(totals.sums, at, shape), compute);
+    sum = sum.defined() ? sum + total : total;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void cumulative_sum(const View& x, const std::optional<ChunkTotals>& totals, std::size_t dimension, const View& out) {
+  const DType compute = type_of_sums(out);
   const auto axis = static_cast<int>(dimension);
   for (const Box& box : local_boxes(out)) {
     const tl::Extents block = block_shape(box.shape, block_limit(8));
     tl::Extents kept = block;
     kept[dimension] = box.shape[dimension];
     for_each_block(box, kept, [&](const tl::Extents& at, const tl::Extents& shape) {
-      tl::Extents first = at, one = shape;
-      one[dimension] = 1;
       tl::Tile carry;
       if (totals && at[dimension] > 0) {
-        const auto add = [&](const tl::Tile& total) { carry = carry.defined() ? carry + total : total; };
-        const std::int64_t whole = at[dimension] / chunk;
-        for (std::int64_t g = 0; g < whole; ++g) {
-          first[dimension] = g;
-          add(tl::cast(load(*totals, first, one), compute));
-        }
+        carry = sum_of_chunks(*totals, at, shape, dimension, compute);
         // A placement need not begin its parts at whole chunks.
         Box rest{at, shape};
-        rest.offset[dimension] = whole * chunk;
-        rest.shape[dimension] = at[dimension] - whole * chunk;
+        rest.offset[dimension] = at[dimension] / totals->chunk * totals->chunk;
+        rest.shape[dimension] = at[dimension] - rest.offset[dimension];
         for_each_block(rest, block, [&](const tl::Extents& from, const tl::Extents& extents) {
-          add(tl::sum(tl::cast(fill_out(load(x, from, extents), extents), compute), axis, true));
+          const auto sum = tl::sum(tl::cast(fill_out(load(x, from, extents), extents), compute), axis, true);
+          carry = carry.defined() ? carry + sum : sum;
         });
       }
       tl::Extents step = shape;
@@ -372,6 +387,41 @@ void cumulative_sum(const View& x, const std::optional<View>& totals, std::int64
       });
     });
   }
+}
+
+void running_sums(const View& x, std::size_t dimension, const View& out) {
+  const DType compute = type_of_sums(out);
+  std::vector<bool> along(out.rank(), false);
+  along[dimension] = true;
+  std::vector<Box> blocks;
+  for (const Box& lines : lines_of(out, along, Share::spread)) {
+    // Whole lines where they fit.
+    tl::Extents line = lines.shape, others = lines.shape;
+    for (std::size_t d = 0; d < line.size(); ++d) (d == dimension ? others : line)[d] = 1;
+    const std::int64_t limit = block_limit(8), together = block_shape(line, limit)[dimension];
+    const tl::Extents beside = block_shape(others, std::max<std::int64_t>(limit / together, 1));
+    for_each_block({lines.offset, others}, beside, [&](const tl::Extents& at, tl::Extents shape) {
+      shape[dimension] = lines.shape[dimension];
+      tl::Extents block = shape;
+      block[dimension] = together;
+      append_blocks(blocks, {at, shape}, block);
+    });
+  }
+  tl::Tile last;  // running sums of a line whose end is yet to come
+  pipeline(blocks, {x}, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    auto tile = tl::cast(fill_out(tiles.front(), block.shape), compute);
+    tiles.clear();
+    tl::Extents positions = block.shape, one = block.shape;
+    for (std::size_t d = 0; d < positions.size(); ++d) (d == dimension ? one : positions)[d] = 1;
+    const std::int64_t end = block.shape[dimension] - 1;
+    if (block.offset[dimension] > 0)
+      tile = tl::where(tl::reshape(tl::arange(0, end + 1), positions) == 0, last + tile, tile);
+    const auto sums = tl::cumsum(tile, static_cast<int>(dimension));
+    last = {};
+    if (block.offset[dimension] + end + 1 < out.sizes[dimension])
+      last = tl::gather(sums, tl::full(one, end, DType::i32), static_cast<int>(dimension));
+    store(out, block.offset, sums);
+  });
 }
 
 }  // namespace kernbench::tile::library

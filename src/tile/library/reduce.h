@@ -53,10 +53,21 @@ struct ArgReduceOptions {
 void arg_reduce(const View& x, const std::optional<View>& indices, const View& out, const std::optional<View>& values,
                 const ArgReduceOptions& options);
 
+/// What a program of cumulative_sum knows of the elements before its part.
+struct ChunkTotals {
+  View sums;               // […, g, …]: the sum of chunk g
+  std::int64_t chunk = 1;  // elements of a chunk
+  bool running = false;    // […, g, …]: the sum of the chunks up to g, as running_sums makes it
+};
+
 /// Running sums along a dimension, in f32 (integers: the type of `out`). A program whose part begins in the middle of
-/// the dimension starts from the sum of what is before it: totals[…, g, …] is the sum of chunk g of `chunk` elements.
+/// the dimension starts from the sum of what is before it: the sums of the chunks, added one after the other, and then
+/// what is left. It reads one of `totals` that are running, else all before its part: the bits are the same.
 /// TCM: eight tiles of a block of at most 16 Ki elements.
-void cumulative_sum(const View& x, const std::optional<View>& totals, std::int64_t chunk, std::size_t dimension,
-                    const View& out);
+void cumulative_sum(const View& x, const std::optional<ChunkTotals>& totals, std::size_t dimension, const View& out);
+
+/// Running sums along a dimension, the elements added one after the other, in f32 (integers: the type of `out`), of
+/// whole lines, which the programs share evenly wherever they lie. `out` may be x. TCM: eight tiles of a block.
+void running_sums(const View& x, std::size_t dimension, const View& out);
 
 }  // namespace kernbench::tile::library

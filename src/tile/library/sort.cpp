@@ -29,7 +29,7 @@ DType sorted_type(DType dtype) {
 
 /// Keys of x, f32 or i32, whose elements are from `first` on along `axis`: 32 bits in the order of the elements, 31 of
 /// the place, and one that tells -0 from +0.
-tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool descending) {
+tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, SortOrder by) {
   return tl::fuse([&] {
     tl::Extents line = x.shape();
     for (std::size_t d = 0; d < line.size(); ++d)
@@ -37,12 +37,14 @@ tl::Tile keys_of(const tl::Tile& x, std::size_t axis, std::int64_t first, bool d
     tl::Tile place = (tl::cast(tl::reshape(tl::arange(0, line[axis]), line), DType::i64) + first) * 2;
     tl::Tile order = x;
     if (is_floating_point(x.dtype())) {
-      const auto zero = x == 0.0F;
       order = ordered_bits(x);
-      place = place + tl::cast(zero & (order < 0), DType::i64);
-      order = tl::where(zero, 0, order);
+      if (!by.signed_zeros) {
+        const auto zero = x == 0.0F;
+        place = place + tl::cast(zero & (order < 0), DType::i64);
+        order = tl::where(zero, 0, order);
+      }
     }
-    if (descending) order = -1 - order;
+    if (by.descending) order = -1 - order;
     return (tl::cast(order, DType::i64) << 32) | place;
   });
 }
@@ -52,21 +54,22 @@ tl::Tile places_of(const tl::Tile& keys) {
 }
 
 /// The elements of keys, f32 or i32.
-tl::Tile elements_of(const tl::Tile& keys, bool floating, bool descending) {
+tl::Tile elements_of(const tl::Tile& keys, bool floating, SortOrder by) {
   return tl::fuse([&] {
     tl::Tile order = tl::cast(keys >> 32, DType::i32);
-    if (descending) order = -1 - order;
+    if (by.descending) order = -1 - order;
     if (!floating) return order;
     const auto bits = bits_of_ordered(order);
+    if (by.signed_zeros) return tl::bitcast(bits, DType::f32);
     const auto minus_zero = (keys & 1) != 0;
     return tl::bitcast(tl::where(minus_zero, std::numeric_limits<std::int32_t>::min(), bits), DType::f32);
   });
 }
 
 tl::Tile loaded_keys(const View& x, const tl::Extents& at, const tl::Extents& shape, std::size_t axis,
-                     bool descending) {
+                     SortOrder order) {
   const auto elements = tl::cast(fill_out(load(x, at, shape), shape), sorted_type(x.dtype()));
-  return keys_of(elements, axis, at[axis], descending);
+  return keys_of(elements, axis, at[axis], order);
 }
 
 /// The lanes from `first` on.
@@ -82,7 +85,7 @@ tl::Tile part_of(const tl::Tile& keys, std::size_t axis, std::int64_t first, std
 class SortedLines {
  public:
   SortedLines(const View& x, const SortOptions& options)
-      : x_(x), axis_(options.dimension), extent_(x.sizes[options.dimension]), descending_(options.descending) {}
+      : x_(x), axis_(options.dimension), extent_(x.sizes[options.dimension]), order_(options.order) {}
 
   /// Makes the elements of a box of the results; either may be missing.
   void make(const Box& box, const View* values, const View* indices) const {
@@ -93,11 +96,11 @@ class SortedLines {
     const tl::Extents block = block_shape(lines.shape, std::max<std::int64_t>(together, 1));
     for_each_block(lines, block, [&](const tl::Extents& at, tl::Extents shape) {
       shape[axis_] = extent_;
-      const auto sorted = tl::sort(loaded_keys(x_, at, shape, axis_, descending_), static_cast<int>(axis_));
+      const auto sorted = tl::sort(loaded_keys(x_, at, shape, axis_, order_), static_cast<int>(axis_));
       const auto keys = part_of(sorted, axis_, box.offset[axis_], box.shape[axis_]);
       tl::Extents target = at;
       target[axis_] = box.offset[axis_];
-      if (values != nullptr) store(*values, target, elements_of(keys, is_floating_point(x_.dtype()), descending_));
+      if (values != nullptr) store(*values, target, elements_of(keys, is_floating_point(x_.dtype()), order_));
       if (indices != nullptr) store(*indices, target, places_of(keys));
     });
   }
@@ -106,7 +109,7 @@ class SortedLines {
   const View& x_;
   std::size_t axis_;
   std::int64_t extent_;
-  bool descending_;
+  SortOrder order_;
 };
 
 /// Calls body(line, item) for the calling program's share of so many items of each line.
@@ -122,31 +125,75 @@ double lanes_of_network(std::int64_t block) {
   return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(block))) * levels * (levels + 1) / 2;
 }
 
-}  // namespace
+/// Nanoseconds of a block on a PE.
+class EngineTimes {
+ public:
+  explicit EngineTimes(const topology::PeSpec& pe)
+      : lane_ns_(2.0 * cycles(pe.vector, VectorOperation::sort) / pe.vector.lanes /
+                 static_cast<double>(pe.clock.count()) * 1e9) {}
+  /// Keys that are there.
+  double sorted(std::int64_t keys) const { return lanes_of_network(keys) * lane_ns_; }
+  /// Elements that are loaded, made keys of, and sorted.
+  double block(std::int64_t elements) const {
+    return kBlockNs + kElementNs * static_cast<double>(elements) + sorted(elements);
+  }
 
-SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs) {
+ private:
+  double lane_ns_;
+};
+
+/// Keys of a block at most.
+std::int64_t largest_sorted(const topology::PeSpec& pe) {
   const std::int64_t tcm = pe.tcm.capacity.count() / std::max(pe.contexts, 1);
   const auto fitting =
       std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(tcm / (kKeyBytes * kLiveKeys), 1)));
-  const std::int64_t largest = std::min<std::int64_t>(static_cast<std::int64_t>(fitting), kLargestBlock);
-  const double lane_ns =
-      2.0 * cycles(pe.vector, VectorOperation::sort) / pe.vector.lanes / static_cast<double>(pe.clock.count()) * 1e9;
+  return std::min<std::int64_t>(static_cast<std::int64_t>(fitting), kLargestBlock);
+}
+
+}  // namespace
+
+FirstPlan plan_first(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t k,
+                     std::int64_t programs) {
+  const EngineTimes times(pe);
+  const auto rounds = [&](std::int64_t items) { return static_cast<double>(tl::cdiv(items, programs)); };
+  FirstPlan best;
+  best.sort.ns = std::numeric_limits<double>::infinity();
+  const std::int64_t largest = largest_sorted(pe);
+  for (std::int64_t block = kSmallestBlock; block <= largest && block < extent; block *= 2) {
+    if (block < k) continue;
+    for (std::int64_t group = 2; group * k <= largest; group *= 2) {
+      std::int64_t blocks = tl::cdiv(extent, block);
+      FirstPlan plan{.sort = {.block = block, .blocks = blocks}, .group = group};
+      plan.sort.ns = rounds(lines * blocks) * times.block(block) + kLayerNs;
+      for (; blocks > 1; blocks = tl::cdiv(blocks, group)) {
+        const std::int64_t keys = std::min(group, blocks) * k;
+        const double merged = times.sorted(keys) + kElementNs * static_cast<double>(keys);
+        plan.sort.ns += rounds(lines * tl::cdiv(blocks, group)) * merged + kLayerNs;
+      }
+      if (plan.sort.ns < best.sort.ns) best = plan;
+    }
+  }
+  return best;
+}
+
+SortPlan plan_sort(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t programs) {
+  const std::int64_t largest = largest_sorted(pe);
+  const EngineTimes times(pe);
   const auto rounds = [&](std::int64_t items) { return static_cast<double>(tl::cdiv(items, programs)); };
   SortPlan best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t block = std::min(kSmallestBlock, largest); block <= largest; block *= 2) {
     const SortPlan plan{.block = std::min(block, extent), .blocks = tl::cdiv(extent, block)};
-    const double sorted = lanes_of_network(plan.block) * lane_ns;
-    const double reading = kBlockNs + kElementNs * static_cast<double>(plan.block);
-    double ns = rounds(lines * plan.blocks) * (reading + sorted);
+    double ns = rounds(lines * plan.blocks) * times.block(plan.block);
     if (plan.blocks > 1) {
       const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(plan.blocks - 1)));
       const double layers = levels * (levels + 1) / 2;
-      ns += layers * (rounds(lines * (plan.blocks / 2)) * 2 * sorted + kLayerNs) + kLayerNs;
+      ns += layers * (rounds(lines * (plan.blocks / 2)) * 2 * times.sorted(plan.block) + kLayerNs) + kLayerNs;
     }
     if (ns < least) {
       least = ns;
       best = plan;
+      best.ns = ns;
     }
     if (plan.blocks == 1) break;
   }
@@ -173,10 +220,10 @@ void sort(const View& x, const View& values, const View& indices, const SortOpti
                           [&](const Box& box, const View* best, const View* places) { lines.make(box, best, places); });
 }
 
-void sort_blocks(const View& x, bool descending, const SortPlan& plan, const View& keys) {
+void sort_blocks(const View& x, SortOrder order, const SortPlan& plan, const View& keys) {
   for_my_share(x.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
     const std::int64_t first = block * plan.block, count = std::min(plan.block, x.sizes[1] - first);
-    store(keys, {line, first}, tl::sort(loaded_keys(x, {line, first}, {1, count}, 1, descending), 1));
+    store(keys, {line, first}, tl::sort(loaded_keys(x, {line, first}, {1, count}, 1, order), 1));
     if (count < plan.block) store(keys, {line, first + count}, tl::full({1, plan.block - count}, kLastKey, DType::i64));
   });
 }
@@ -192,11 +239,23 @@ void merge_blocks(const View& keys, const SortPlan& plan, const MergeLayer& laye
   });
 }
 
-void read_keys(const View& keys, bool descending, const SortPlan& plan, const View& values, const View& indices) {
-  for_my_share(values.sizes[0], plan.blocks, [&](std::int64_t line, std::int64_t block) {
+void merge_first(const View& keys, const FirstPlan& plan, std::int64_t apart, std::int64_t k) {
+  const std::int64_t left = tl::cdiv(plan.sort.blocks, apart), step = apart * plan.sort.block;
+  const View firsts{
+      keys.tensor, {keys.sizes[0], left, k}, {keys.strides[0], step * keys.strides[1], keys.strides[1]}, keys.offset};
+  for_my_share(keys.sizes[0], tl::cdiv(left, plan.group), [&](std::int64_t line, std::int64_t i) {
+    const std::int64_t first = i * plan.group, count = std::min(plan.group, left - first);
+    if (count == 1) return;
+    const auto found = tl::reshape(load(firsts, {line, first, 0}, {1, count, k}), {1, count * k});
+    store(keys, {line, first * step}, part_of(tl::sort(found, 1), 1, 0, k));
+  });
+}
+
+void read_keys(const View& keys, SortOrder order, const SortPlan& plan, const View& values, const View& indices) {
+  for_my_share(values.sizes[0], tl::cdiv(values.sizes[1], plan.block), [&](std::int64_t line, std::int64_t block) {
     const std::int64_t first = block * plan.block, count = std::min(plan.block, values.sizes[1] - first);
     const auto found = load(keys, {line, first}, {1, count});
-    store(values, {line, first}, elements_of(found, is_floating_point(values.dtype()), descending));
+    store(values, {line, first}, elements_of(found, is_floating_point(values.dtype()), order));
     store(indices, {line, first}, places_of(found));
   });
 }

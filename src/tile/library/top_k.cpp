@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "tile/library/ordered.h"
+#include "topology/spec.h"
 
 namespace kernbench::tile::library {
 
 namespace {
 
 constexpr std::int64_t kLiveTiles = 12;
+/// Measured on ahbm-1sip: cycles of a group of lanes and nanoseconds of a block in a round, what it takes to load a
+/// block again, and what the first one takes besides.
+constexpr double kRoundCycles = 17, kRoundNs = 135, kLoadedBlockNs = 100, kLoadedElementNs = 0.1, kFirstBlockNs = 1000;
 /// No element: behind all indices.
 constexpr std::int64_t kNowhere = std::numeric_limits<std::int32_t>::max();
 
@@ -130,6 +134,22 @@ void top_k(const View& x, const View& values, const View& indices, const TopKOpt
   make_values_and_indices(
       values, indices, options.dimension, options.share,
       [&](const Box& box, const View* best, const View* places) { kernel.make(box, best, places); });
+}
+
+double top_k_ns(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t k,
+                std::int64_t programs) {
+  constexpr std::int64_t kWidth = 4;
+  const std::int64_t tcm = pe.tcm.capacity.count() / std::max(pe.contexts, 1);
+  const std::int64_t block = std::clamp<std::int64_t>(tcm / (kWidth * kLiveTiles), 1, kLargestBlock);
+  const double lane_ns = kRoundCycles / pe.vector.lanes / static_cast<double>(pe.clock.count()) * 1e9;
+  const std::int64_t mine = tl::cdiv(lines, programs);
+  const bool whole = extent <= block;
+  const auto blocks = static_cast<double>(whole ? tl::cdiv(mine * extent, block) : mine * tl::cdiv(extent, block));
+  const auto elements = static_cast<double>(mine * extent);
+  const double reading = blocks * kLoadedBlockNs + elements * kLoadedElementNs,
+               round = blocks * kRoundNs + elements * lane_ns;
+  const auto rounds = static_cast<double>(k);
+  return kFirstBlockNs + (whole ? reading + rounds * round : rounds * (reading + round));
 }
 
 }  // namespace kernbench::tile::library

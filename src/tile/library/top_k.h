@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 
 #include "tile/library/elementwise.h"
 #include "tile/library/view.h"
+
+namespace kernbench::topology {
+struct PeSpec;
+}
 
 namespace kernbench::tile::library {
 
@@ -24,5 +28,10 @@ struct TopKOptions {
 /// comparison with the last one found, the largest of the rest, the first that is equal. A line that fits into a block
 /// is read once, a longer one in each round. TCM: twelve tiles of a block.
 void top_k(const View& x, const View& values, const View& indices, const TopKOptions& options);
+
+/// How long the rounds for k elements of each line take about: the closed form beside that of plan_sort, whose sort has
+/// the same first k elements.
+double top_k_ns(const topology::PeSpec& pe, std::int64_t lines, std::int64_t extent, std::int64_t k,
+                std::int64_t programs);
 
 }  // namespace kernbench::tile::library
