@@ -33,6 +33,8 @@
 namespace kernbench::tensor {
 
 using numerics::BinaryOperation;
+using numerics::ComposedOperation;
+using numerics::Composition;
 using numerics::ElementwiseInfo;
 using numerics::ReduceOperation;
 using numerics::TernaryOperation;
