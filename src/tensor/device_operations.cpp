@@ -64,6 +64,12 @@ void DeviceOperations::variance(const torch::Tensor&, std::span<const std::int64
                                 const torch::Tensor& out) {
   no_kernel("var", out);
 }
+void DeviceOperations::norm(const torch::Tensor&, std::span<const std::int64_t>, double, const torch::Tensor& out) {
+  no_kernel("norm", out);
+}
+void DeviceOperations::logsumexp(const torch::Tensor&, std::span<const std::int64_t>, const torch::Tensor& out) {
+  no_kernel("logsumexp", out);
+}
 void DeviceOperations::arg_reduce(const ArgReduction& reduction, const torch::Tensor&, const torch::Tensor& out,
                                   const torch::Tensor&) {
   no_kernel(name(reduction.operation), out);
