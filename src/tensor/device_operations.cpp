@@ -53,6 +53,9 @@ void DeviceOperations::elementwise(const ElementwiseInfo& operation, std::span<c
 bool DeviceOperations::copy(const torch::Tensor&, const torch::Tensor&) {
   return false;
 }
+bool DeviceOperations::ramp(std::int32_t, std::int32_t, const torch::Tensor&) {
+  return false;
+}
 void DeviceOperations::triangle(const torch::Tensor&, std::int64_t, bool upper, const torch::Tensor& out) {
   no_kernel(upper ? "triu" : "tril", out);
 }

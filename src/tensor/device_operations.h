@@ -126,6 +126,8 @@ class DeviceOperations {
                            const torch::Tensor& out);
   /// Views of equal shape, element types converted. True when it was done; false sends the caller through the host.
   virtual bool copy(const torch::Tensor& from, const torch::Tensor& to);
+  /// out[i] = start + i * step, computed as i32, of one dimension; all of these fit. True when it was done.
+  virtual bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out);
   /// Zero above (upper: below) the diagonal that is `diagonal` places right of the main one, of the last two
   /// dimensions.
   virtual void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out);
