@@ -5,7 +5,9 @@
 // at_least and at_most a number, which keep NaN; absolute; floor; fmod; exp; expm1; log; log1p; tanh; erf; sigmoid.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 
