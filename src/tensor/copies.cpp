@@ -178,6 +178,9 @@ void write_device(const Tensor& to, const Tensor& source) {
   write_view(target, values, "copy_");
 }
 
+/// A launch that repeats elements takes about as long as to upload so many bytes. assumption
+constexpr std::int64_t kWorthRepeating = 1 << 17;
+
 /// A host tensor that repeats in `to` is uploaded as it is; the device repeats it.
 void write_repeated(const Tensor& to, const Tensor& source) {
   const TensorImpl& target = impl_of(to);
@@ -272,7 +275,7 @@ const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
   if (impl_ == source.impl_) return *this;
   if (target.storage->device) {
     const Tensor once = source.is_cpu() ? tensor::without_repeats(source) : source;
-    if (source.is_cpu() && once.numel() < numel())
+    if (source.is_cpu() && (numel() - once.numel()) * element_size() >= tensor::kWorthRepeating)
       tensor::write_repeated(*this, once);
     else
       tensor::write_device(*this, source.expand(target.sizes));

@@ -363,10 +363,36 @@ TEST(HostAndDevice, AMaskedFillInPlaceWritesToTheTensor) {
   EXPECT_EQ(launches, (std::vector<std::string>{"gt#0", "where#0"}));
 }
 
-TEST(HostAndDevice, AHostTensorThatRepeatsIsCopiedOnce) {
-  const auto [launches, bytes] = work_of([](const Tensor& x) { x.copy_(torch::ones({48})); });
-  EXPECT_EQ(bytes, 48 * 4);
-  EXPECT_EQ(launches, std::vector<std::string>{"copy#0"});
+TEST(HostAndDevice, AHostTensorThatRepeatsIsCopiedOnceWhereThatSavesMoreThanALaunch) {
+  const auto copy = [](std::int64_t rows, bool expanded) {
+    return work_of([&](const Tensor& x) {
+      const auto row = torch::ones({256});
+      torch::empty({rows, 256}, x.options()).copy_(expanded ? row.expand({rows, 256}) : row);
+    });
+  };
+  for (const bool expanded : {false, true}) {
+    const auto [launches, bytes] = copy(256, expanded);
+    EXPECT_EQ(bytes, 256 * 4);
+    EXPECT_EQ(launches, std::vector<std::string>{"copy#0"});
+    const auto [few_launches, few_bytes] = copy(16, expanded);
+    EXPECT_EQ(few_bytes, 16 * 256 * 4);
+    EXPECT_TRUE(few_launches.empty());
+  }
+}
+
+TEST(HostAndDevice, HostTensorsOfAnyTypeRepeatOnTheDevice) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  simulate(options, [] {
+    const auto row = torch::arange(512, torch::kInt).sub(200);
+    for (const auto& source : {row, row.view({512, 1}), torch::full({}, 7, torch::kLong), row.expand({512, 512})}) {
+      const auto x = torch::zeros({512, 512}, torch::kHalf), y = torch::zeros({512, 600}, torch::kHalf);
+      const auto there = x.to("ahbm"), wider = y.to("ahbm");
+      for (const auto& to : {x, there, y.narrow(1, 5, 512), wider.narrow(1, 5, 512)}) to.copy_(source);
+      expect_equal(there, elements(x), "a whole tensor");
+      expect_equal(wider, elements(y), "columns of a tensor");
+    }
+  });
 }
 
 TEST(HostAndDevice, TensorsWithoutElementsReduceAsOnTheHost) {
