@@ -5,8 +5,13 @@
 // at_least and at_most a number, which keep NaN; absolute; floor; fmod; exp; expm1; log; log1p; tanh; erf; sigmoid.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
 
+#include "numerics/operation.h"
 #include "numerics/portable_erf.h"
 #include "numerics/portable_math.h"
 
@@ -127,6 +132,155 @@ template <class Math>
 typename Math::Value xlogy(const typename Math::Value& x, const typename Math::Value& y) {
   const auto product = x * Math::log(y);
   return Math::where((x == 0) & (y == y), x - x, product);
+}
+
+/// Products of x, as libtorch has them; 1 / x where the exponent is -1. Of integers, too, where it is not.
+template <class Math>
+typename Math::Value small_power(const typename Math::Value& x, double exponent) {
+  if (exponent == 2) return x * x;
+  if (exponent == 3) return x * x * x;
+  if (exponent == 1) return x * Math::number(1);
+  return Math::number(1) / x;
+}
+
+/// x above 0, else x times the slope.
+template <class Math>
+typename Math::Value leaky_relu(const typename Math::Value& x, double slope) {
+  return Math::where(x > 0, x, x * Math::number(slope));
+}
+
+/// log(1 + e^(beta x)) / beta, but x where beta x is above the threshold.
+template <class Math>
+typename Math::Value softplus(const typename Math::Value& x, double beta, double threshold) {
+  if (beta == 1) return Math::where(x > Math::number(threshold), x, Math::log1p(Math::exp(x)));
+  const auto scaled = x * Math::number(beta);
+  const auto curve = Math::log1p(Math::exp(scaled)) / Math::number(beta);
+  return Math::where(scaled > Math::number(threshold), x, curve);
+}
+
+/// above x above 0, else below (e^(inside x) - 1).
+template <class Math>
+typename Math::Value elu(const typename Math::Value& x, double below, double above, double inside) {
+  const auto times = [](const auto& factor, double number) {
+    return number == 1 ? factor : factor * Math::number(number);
+  };
+  const auto curve = times(Math::expm1(times(x, inside)), below);
+  return Math::where(x > 0, times(x, above), curve);
+}
+
+template <class Math>
+typename Math::Value nan_to_num(const typename Math::Value& x, double nan, double infinity, double low) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto result = Math::where(x == x, x, Math::number(nan));
+  result = Math::where(x == Math::number(kInfinity), Math::number(infinity), result);
+  return Math::where(x == Math::number(-kInfinity), Math::number(low), result);
+}
+
+/// a + weight (b - a) from the nearer end, so that it is exact at both.
+template <class Math>
+typename Math::Value lerp(const typename Math::Value& a, const typename Math::Value& b, double weight) {
+  if (std::abs(weight) < 0.5) return (b - a) * Math::number(weight) + a;
+  return (b - a) * Math::number(weight - 1) + b;
+}
+template <class Math>
+typename Math::Value lerp_each(const typename Math::Value& a, const typename Math::Value& b,
+                               const typename Math::Value& weight) {
+  const auto way = b - a;
+  const auto near = Math::absolute(weight) < Math::number(0.5);
+  const auto share = Math::where(near, weight, weight - Math::number(1));
+  return way * share + Math::where(near, a, b);
+}
+
+template <class Math>
+typename Math::Value addcmul(const typename Math::Value& x, const typename Math::Value& a,
+                             const typename Math::Value& b, double value) {
+  return a * Math::number(value) * b + x;
+}
+template <class Math>
+typename Math::Value addcdiv(const typename Math::Value& x, const typename Math::Value& a,
+                             const typename Math::Value& b, double value) {
+  const auto quotient = a / b;
+  return value == 1 ? quotient + x : quotient * Math::number(value) + x;
+}
+
+/// Whether a and b are equal, or differ by no more than absolute + relative |b|, which is finite.
+template <class Math>
+auto isclose(const typename Math::Value& a, const typename Math::Value& b, double relative, double absolute,
+             bool nan_is_close) {
+  const auto error = Math::absolute(a - b),
+             allowed = Math::absolute(b) * Math::number(relative) + Math::number(absolute);
+  const auto close = (a == b) | ((error <= allowed) & (error < Math::number(std::numeric_limits<double>::infinity())));
+  return nan_is_close ? close | ((a != a) & (b != b)) : close;
+}
+
+/// How many operands a composition has.
+constexpr std::size_t operand_count(Composition kind) {
+  switch (kind) {
+    case Composition::lerp:
+    case Composition::isclose:
+      return 2;
+    case Composition::lerp_each:
+    case Composition::addcmul:
+    case Composition::addcdiv:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+/// The value of a composition; its operands begin at `x`. A question yields 1 or 0 (a boolean tile).
+template <class Math, Composition kKind>
+typename Math::Value composed(const std::array<double, 3>& numbers, const typename Math::Value* x) {
+  using Value = typename Math::Value;
+  if constexpr (kKind == Composition::power)
+    return small_power<Math>(x[0], numbers[0]);
+  else if constexpr (kKind == Composition::leaky_relu)
+    return leaky_relu<Math>(x[0], numbers[0]);
+  else if constexpr (kKind == Composition::softplus)
+    return softplus<Math>(x[0], numbers[0], numbers[1]);
+  else if constexpr (kKind == Composition::elu)
+    return elu<Math>(x[0], numbers[0], numbers[1], numbers[2]);
+  else if constexpr (kKind == Composition::nan_to_num)
+    return nan_to_num<Math>(x[0], numbers[0], numbers[1], numbers[2]);
+  else if constexpr (kKind == Composition::lerp)
+    return lerp<Math>(x[0], x[1], numbers[0]);
+  else if constexpr (kKind == Composition::lerp_each)
+    return lerp_each<Math>(x[0], x[1], x[2]);
+  else if constexpr (kKind == Composition::addcmul)
+    return addcmul<Math>(x[0], x[1], x[2], numbers[0]);
+  else if constexpr (kKind == Composition::addcdiv)
+    return addcdiv<Math>(x[0], x[1], x[2], numbers[0]);
+  else
+    return static_cast<Value>(isclose<Math>(x[0], x[1], numbers[0], numbers[1], numbers[2] != 0));
+}
+
+/// visit(std::integral_constant<Composition, kind>), so that what is made for a kind is chosen once.
+template <class Visit>
+decltype(auto) visit_composition(Composition kind, Visit&& visit) {
+  const auto with = [&]<Composition kKind>() { return visit(std::integral_constant<Composition, kKind>()); };
+  switch (kind) {
+    case Composition::power:
+      return with.template operator()<Composition::power>();
+    case Composition::leaky_relu:
+      return with.template operator()<Composition::leaky_relu>();
+    case Composition::softplus:
+      return with.template operator()<Composition::softplus>();
+    case Composition::elu:
+      return with.template operator()<Composition::elu>();
+    case Composition::nan_to_num:
+      return with.template operator()<Composition::nan_to_num>();
+    case Composition::lerp:
+      return with.template operator()<Composition::lerp>();
+    case Composition::lerp_each:
+      return with.template operator()<Composition::lerp_each>();
+    case Composition::addcmul:
+      return with.template operator()<Composition::addcmul>();
+    case Composition::addcdiv:
+      return with.template operator()<Composition::addcdiv>();
+    case Composition::isclose:
+      break;
+  }
+  return with.template operator()<Composition::isclose>();
 }
 
 }  // namespace kernbench::numerics

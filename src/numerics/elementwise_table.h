@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -48,7 +49,7 @@ struct Kernels {
 
 /// A row of the table.
 struct ElementwiseInfo {
-  std::variant<UnaryOperation, BinaryOperation, TernaryOperation> operation;
+  std::variant<UnaryOperation, BinaryOperation, TernaryOperation, ComposedOperation> operation;
   const char* name;  // PyTorch's, in errors and launches: "log1p"
   Takes takes = Takes::any;
   Yields yields = Yields::same;
@@ -72,5 +73,11 @@ std::span<const BinaryInfo> binary_table();
 const UnaryInfo& info(UnaryOperation operation);
 const BinaryInfo& info(BinaryOperation operation);
 const TernaryInfo& info(TernaryOperation operation);
+
+/// out[i] = operation(inputs[0][i], inputs[1][i], …); arrays of the computation type.
+using ComposedKernel =
+    std::function<void(std::span<const std::byte* const> inputs, std::byte* out, std::int64_t count)>;
+/// Null where the operation is not one of that type: all but `power` are functions of floats.
+ComposedKernel composed_kernel(const ComposedOperation& operation, DType computation);
 
 }  // namespace kernbench::numerics

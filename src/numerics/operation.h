@@ -2,6 +2,7 @@
 // elementwise one is called, takes, computes and costs is in numerics/elementwise_table.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace kernbench::numerics {
@@ -21,6 +22,26 @@ enum class TernaryOperation : std::uint8_t {
   multiply_add,  // a * b + c, rounded twice
   clamp,         // min(max(x, low), high) as by clamp_min and clamp_max
   where,         // a (a condition) ? b : c
+};
+
+/// Functions that are made of several operations and take numbers of their own, which are no operands
+/// (numerics/compositions.h).
+enum class Composition : std::uint8_t {
+  power,       // x; the exponent -1, 1, 2 or 3: products of x
+  leaky_relu,  // x; the slope below 0
+  softplus,    // x; beta, the threshold
+  elu,         // x; the factor below 0, the factor above, the factor of x in the exponent
+  nan_to_num,  // x; what stands for NaN, infinity, -infinity
+  lerp,        // a, b; the weight of b
+  lerp_each,   // a, b, their weights of b
+  addcmul,     // x, a, b; value: x + value a b
+  addcdiv,     // x, a, b; value: x + value a / b
+  isclose,     // a, b; the relative and the absolute tolerance, 1 where NaN is close to NaN
+};
+
+struct ComposedOperation {
+  Composition kind;
+  std::array<double, 3> numbers{};
 };
 
 enum class ReduceOperation : std::uint8_t {

@@ -178,6 +178,18 @@ void write_device(const Tensor& to, const Tensor& source) {
   write_view(target, values, "copy_");
 }
 
+/// A launch that repeats elements takes about as long as to upload so many bytes. assumption
+constexpr std::int64_t kWorthRepeating = 1 << 17;
+
+/// A host tensor that repeats in `to` is uploaded as it is; the device repeats it.
+void write_repeated(const Tensor& to, const Tensor& source) {
+  const TensorImpl& target = impl_of(to);
+  const Tensor once =
+      new_device_tensor(current_backend("copy_"), impl_of(source).sizes, target.dtype, target.device, DPPolicy{});
+  write_device(once, source);
+  write_device(to, once.expand(target.sizes));
+}
+
 void check_copy(const TensorImpl& target, const TensorImpl& source) {
   const Extents sizes = broadcast_sizes(target.sizes, source.sizes);
   if (sizes != target.sizes) {
@@ -262,7 +274,11 @@ const Tensor& Tensor::copy_(const Tensor& source, Where where) const {
   tensor::check_copy(target, impl_of(source));
   if (impl_ == source.impl_) return *this;
   if (target.storage->device) {
-    tensor::write_device(*this, source.expand(target.sizes));
+    const Tensor once = source.is_cpu() ? tensor::without_repeats(source) : source;
+    if (source.is_cpu() && (numel() - once.numel()) * element_size() >= tensor::kWorthRepeating)
+      tensor::write_repeated(*this, once);
+    else
+      tensor::write_device(*this, source.expand(target.sizes));
   } else {
     const Tensor host = source.is_cpu() ? source : tensor::host_copy(source, tensor::HostRead::copy_);
     tensor::write_host(target, host.expand(target.sizes));

@@ -53,6 +53,9 @@ void DeviceOperations::elementwise(const ElementwiseInfo& operation, std::span<c
 bool DeviceOperations::copy(const torch::Tensor&, const torch::Tensor&) {
   return false;
 }
+bool DeviceOperations::ramp(std::int32_t, std::int32_t, const torch::Tensor&) {
+  return false;
+}
 void DeviceOperations::triangle(const torch::Tensor&, std::int64_t, bool upper, const torch::Tensor& out) {
   no_kernel(upper ? "triu" : "tril", out);
 }
@@ -63,6 +66,12 @@ void DeviceOperations::reduce(ReduceOperation operation, const torch::Tensor&, s
 void DeviceOperations::variance(const torch::Tensor&, std::span<const std::int64_t>, std::int64_t,
                                 const torch::Tensor& out) {
   no_kernel("var", out);
+}
+void DeviceOperations::norm(const torch::Tensor&, std::span<const std::int64_t>, double, const torch::Tensor& out) {
+  no_kernel("norm", out);
+}
+void DeviceOperations::logsumexp(const torch::Tensor&, std::span<const std::int64_t>, const torch::Tensor& out) {
+  no_kernel("logsumexp", out);
 }
 void DeviceOperations::arg_reduce(const ArgReduction& reduction, const torch::Tensor&, const torch::Tensor& out,
                                   const torch::Tensor&) {

@@ -33,6 +33,8 @@
 namespace kernbench::tensor {
 
 using numerics::BinaryOperation;
+using numerics::ComposedOperation;
+using numerics::Composition;
 using numerics::ElementwiseInfo;
 using numerics::ReduceOperation;
 using numerics::TernaryOperation;
@@ -124,6 +126,8 @@ class DeviceOperations {
                            const torch::Tensor& out);
   /// Views of equal shape, element types converted. True when it was done; false sends the caller through the host.
   virtual bool copy(const torch::Tensor& from, const torch::Tensor& to);
+  /// out[i] = start + i * step, computed as i32, of one dimension; all of these fit. True when it was done.
+  virtual bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out);
   /// Zero above (upper: below) the diagonal that is `diagonal` places right of the main one, of the last two
   /// dimensions.
   virtual void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out);
@@ -137,6 +141,12 @@ class DeviceOperations {
   /// sum of (x - mean)^2 / (count - correction), over the dimensions, which `out` keeps with extent 1.
   virtual void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
                         const torch::Tensor& out);
+  /// The norm of order p over the dimensions, which `out` keeps with extent 1: how many elements are not 0 (p = 0), the
+  /// largest or smallest magnitude (p infinite), else (sum of |x|^p)^(1/p).
+  virtual void norm(const torch::Tensor& x, std::span<const std::int64_t> dimensions, double p,
+                    const torch::Tensor& out);
+  /// log(sum of e^x) over the dimensions, which `out` keeps with extent 1. x has elements.
+  virtual void logsumexp(const torch::Tensor& x, std::span<const std::int64_t> dimensions, const torch::Tensor& out);
   /// Index of the largest (smallest) element along a dimension, which `out` (an integer type, or f32) keeps with extent
   /// 1, and the element itself, if `values`, placed as `out`, is defined. The first one of equals; a NaN counts as
   /// largest (smallest).

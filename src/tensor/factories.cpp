@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "numerics/conversion.h"
+#include "tensor/device_operations.h"
 #include "tensor/dimensions.h"
 #include "tensor/element.h"
 #include "tensor/host_call.h"
@@ -167,6 +168,16 @@ ElementSource ramp(T start, T step, ScalarType dtype) {
   };
 }
 
+/// Made by the device where its 32-bit integers hold all elements and what they are counted from; else nothing happens.
+bool ramp_on_device(const Tensor& out, const Scalar& start, const Scalar& step) {
+  if (!out.device().is_ahbm() || out.numel() == 0) return false;
+  const double from = start.toDouble(), by = step.toDouble(), to = from + by * static_cast<double>(out.numel());
+  const auto fits = [](double value) { return std::abs(value) < 0x1p31 && value == std::floor(value); };
+  if (!fits(from) || !fits(by) || !fits(to) || out.numel() >= std::int64_t{1} << 31) return false;
+  return tensor::current_backend("arange").operations().ramp(static_cast<std::int32_t>(from),
+                                                             static_cast<std::int32_t>(by), out);
+}
+
 /// Number of elements of arange.
 std::int64_t ramp_length(const Scalar& start, const Scalar& end, const Scalar& step, bool exact) {
   const double low = start.toDouble(), high = end.toDouble(), by = step.toDouble();
@@ -228,7 +239,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const std::int64_t length = ramp_length(start, end, step, integers || dtype == kLong);
   const ElementSource source = is_floating_point(dtype) ? ramp<double>(start.toDouble(), step.toDouble(), dtype)
                                                         : ramp<std::int64_t>(start.toLong(), step.toLong(), dtype);
-  return initialised(allocate({length}, dtype, options, "arange"), source, "arange");
+  const Tensor out = allocate({length}, dtype, options, "arange");
+  return ramp_on_device(out, start, step) ? out : initialised(out, source, "arange");
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, const TensorOptions& options, Where where) {

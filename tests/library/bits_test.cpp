@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -115,6 +116,35 @@ void expect_same_ternary_bits(const Tensor& x, const Tensor& y, const Tensor& z)
   EXPECT_EQ(differing(tensor::where(x > y, u, v), tensor::where(a > b, u.to("ahbm"), v.to("ahbm"))), 0) << type;
 }
 
+/// The functions that take numbers of their own.
+void expect_same_composed_bits(const Tensor& x, const Tensor& y, const Tensor& z) {
+  using Call = std::function<Tensor(const Tensor& x, const Tensor& y, const Tensor& z)>;
+  using T = const Tensor&;
+  const std::vector<std::pair<const char*, Call>> calls{
+      {"square", [](T a, T, T) { return a.square(); }},
+      {"pow 1", [](T a, T, T) { return a.pow(1); }},
+      {"pow 3", [](T a, T, T) { return a.pow(3.0); }},
+      {"pow -1", [](T a, T, T) { return a.pow(-1); }},
+      {"leaky_relu", [](T a, T, T) { return torch::leaky_relu(a, 0.1); }},
+      {"softplus", [](T a, T, T) { return torch::softplus(a); }},
+      {"softplus of 2", [](T a, T, T) { return torch::softplus(a, 2, 1.5); }},
+      {"elu", [](T a, T, T) { return torch::elu(a); }},
+      {"elu of three", [](T a, T, T) { return torch::elu(a, 0.3, 1.5, 0.7); }},
+      {"nan_to_num", [](T a, T, T) { return a.nan_to_num(); }},
+      {"nan_to_num of three", [](T a, T, T) { return a.nan_to_num(0.1, 7, -1e9); }},
+      {"lerp", [](T a, T b, T) { return a.lerp(b, 0.3); }},
+      {"lerp from the end", [](T a, T b, T) { return a.lerp(b, 0.7); }},
+      {"lerp of weights", [](T a, T b, T c) { return a.lerp(b, c); }},
+      {"addcmul", [](T a, T b, T c) { return a.addcmul(b, c, 0.3); }},
+      {"addcdiv", [](T a, T b, T c) { return a.addcdiv(b, c); }},
+      {"addcdiv of 0.3", [](T a, T b, T c) { return a.addcdiv(b, c, 0.3); }},
+      {"isclose", [](T a, T b, T) { return a.isclose(b, 0.1, 0.01); }},
+      {"isclose of NaN", [](T a, T b, T) { return a.isclose(b, 1e-5, 1e-8, true); }}};
+  const Tensor a = x.to("ahbm"), b = y.to("ahbm"), c = z.to("ahbm");
+  for (const auto& [what, call] : calls)
+    EXPECT_EQ(differing(call(x, y, z), call(a, b, c)), 0) << what << " of " << name(x.scalar_type());
+}
+
 Tensor shuffled(const Tensor& x, std::uint64_t seed) {
   const Tensor result = x.clone();
   auto* data = static_cast<std::uint16_t*>(result.data_ptr());
@@ -145,6 +175,7 @@ TEST(SameBits, TwoAndThreeOperandsOf16BitPatterns) {
       expect_same_binary_bits(x, y);
       expect_same_binary_bits(x, torch::ones_like(x));
       expect_same_ternary_bits(x, y, z);
+      expect_same_composed_bits(x, y, z);
     }
   });
 }
@@ -158,6 +189,7 @@ TEST(SameBits, TwoAndThreeOperandsOfRandomFloats) {
                    z = random_floats(kStep, seed + 2);
       expect_same_binary_bits(x, y);
       expect_same_ternary_bits(x, y, z);
+      expect_same_composed_bits(x, y, z);
     }
   });
 }

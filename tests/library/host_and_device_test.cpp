@@ -49,6 +49,15 @@ const std::vector<Case>& cases() {
       {"remainder", Kind::integers, [](T x, T y, T) { return torch::remainder(x, y * y + 1); }},
       {"fmod", Kind::integers, [](T x, T y, T) { return torch::fmod(x, y * y + 1); }},
       {"pow 2", Kind::floats, [](T x, T, T) { return torch::pow(x, 2); }},
+      {"square in place", Kind::numbers,
+       [](T x, T, T) {
+         auto copy = x.clone();
+         copy.square_();
+         return copy;
+       }},
+      {"pow 3", Kind::floats, [](T x, T, T) { return torch::pow(x, 3); }},
+      {"pow -1", Kind::positive, [](T x, T, T) { return torch::pow(x.to(torch::kFloat), -1); }},
+      {"pow 2.0 of integers", Kind::integers, [](T x, T, T) { return torch::pow(x, 2.0); }},
       {"pow 3 of integers", Kind::integers, [](T x, T, T) { return torch::pow(x, 3); }},
       {"pow", Kind::positive, [](T x, T y, T) { return torch::pow(x, y); }},
       {"maximum", Kind::numbers, [](T x, T y, T) { return torch::maximum(x, y); }},
@@ -62,6 +71,9 @@ const std::vector<Case>& cases() {
       {"where", Kind::numbers, [](T x, T y, T) { return torch::where(x > y, x, y); }},
       {"addcmul", Kind::floats, [](T x, T y, T) { return torch::addcmul(x, x, y, 0.5); }},
       {"lerp", Kind::floats, [](T x, T y, T) { return torch::lerp(x, y, 0.25); }},
+      {"lerp of weights", Kind::floats, [](T x, T y, T) { return torch::lerp(x, y, y.sigmoid()); }},
+      {"addcdiv", Kind::floats, [](T x, T y, T) { return torch::addcdiv(x, x, y.abs() + 1, 0.5); }},
+      {"isclose", Kind::numbers, [](T x, T y, T) { return torch::isclose(x, y, 0.5, 0.25); }},
       {"neg", Kind::numbers, [](T x, T, T) { return torch::neg(x); }},
       {"abs", Kind::numbers, [](T x, T, T) { return torch::abs(x); }},
       {"sqrt", Kind::positive, [](T x, T, T) { return torch::sqrt(x); }},
@@ -92,6 +104,14 @@ const std::vector<Case>& cases() {
       {"any", Kind::booleans, [](T x, T, T) { return torch::any(x, 0); }, 0},
       {"all", Kind::booleans, [](T x, T, T) { return torch::all(x); }, 0},
       {"var", Kind::floats, [](T x, T, T) { return torch::var(x.expand({3, -1, -1}), {0, 1}); }, 64},
+      {"norm", Kind::floats, [](T x, T, T) { return torch::norm(x); }, 64},
+      {"norm of rows", Kind::floats, [](T x, T, T) { return x.norm(2, 1, true); }, 64},
+      {"norm of order 3", Kind::floats, [](T x, T, T) { return x.norm(3, 0); }, 64},
+      {"norm of order 1", Kind::floats, [](T x, T, T) { return x.norm(1, 1); }, 64},
+      {"norm of order 0", Kind::floats, [](T x, T, T) { return x.relu().norm(0, 1); }},
+      {"norm of order infinity", Kind::floats, [](T x, T, T) { return x.norm(HUGE_VAL, 0); }},
+      {"logsumexp", Kind::floats, [](T x, T, T) { return x.logsumexp(1); }, 64},
+      {"logsumexp of all", Kind::floats, [](T x, T, T) { return torch::logsumexp(x, {0, 1}, true); }, 64},
       {"cumsum", Kind::integers, [](T x, T, T) { return torch::cumsum(x, 0); }, 0},
       {"softmax", Kind::floats, [](T x, T, T) { return torch::softmax(x, -1); }, 16},
       {"softmax of columns", Kind::floats, [](T x, T, T) { return torch::softmax(x, 0); }, 16},
@@ -124,6 +144,39 @@ const std::vector<Case>& cases() {
       {"reshape of a transpose", Kind::numbers, [](T x, T, T) { return x.t().reshape({-1}); }, 0},
       {"to another type", Kind::numbers, [](T x, T, T) { return x.to(torch::kFloat); }, 0},
       {"masked_fill", Kind::numbers, [](T x, T, T) { return torch::masked_fill(x, x > 1, 7); }, 0},
+      {"masked_fill in place", Kind::numbers,
+       [](T x, T y, T) {
+         auto copy = x.clone();
+         copy.masked_fill_(y.expand(x.sizes()) > 1, 7);
+         return copy;
+       }},
+      {"index_put_ of a number", Kind::numbers,
+       [](T x, T, T) {
+         auto copy = x.clone();
+         copy.index_put_({torch::indexing::Slice(), torch::indexing::Slice(0, 1)}, 2.0);
+         return copy;
+       }},
+      {"copy_ of a host row", Kind::numbers,
+       [](T x, T, T) {
+         auto copy = x.clone();
+         return copy.copy_(torch::arange(x.size(1)));
+       }},
+      {"copy_ of a host number", Kind::numbers,
+       [](T x, T, T) {
+         auto copy = x.clone();
+         copy.narrow(0, 0, 1).copy_(torch::full({}, 3));
+         return copy;
+       }},
+      {"arange", Kind::numbers,
+       [](T x, T, T) {
+         return torch::arange(-7, 3 * x.numel(), 3, torch::dtype(x.scalar_type()).device(x.device()));
+       }},
+      {"arange that goes down", Kind::floats,
+       [](T x, T, T) {
+         return torch::arange(9, -5000, -4, torch::dtype(x.scalar_type()).device(x.device()));
+       }},
+      {"arange in steps of a half", Kind::floats,
+       [](T x, T, T) { return torch::arange(1, 30, 0.5, torch::dtype(x.scalar_type()).device(x.device())); }},
       {"mse_loss", Kind::floats, [](T x, T y, T) { return torch::mse_loss(x, y); }, 16},
       {"l1_loss", Kind::floats, [](T x, T y, T) { return torch::l1_loss(x, y); }, 16},
       {"smooth_l1_loss", Kind::floats,
@@ -263,6 +316,83 @@ TEST(HostAndDevice, DeviceFunctionsLaunchKernelsAndReadNothing) {
   std::vector<std::string> names;
   for (const auto& launch : result.launches) names.push_back(launch.name);
   EXPECT_EQ(names, (std::vector<std::string>{"fill#0", "matmul#0", "add#0", "gelu#0", "softmax#0"}));
+}
+
+/// The launches of a program, and the bytes that it copies to the device, without data.
+std::pair<std::vector<std::string>, std::int64_t> work_of(const std::function<void(const Tensor&)>& program) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.data = false;
+  const RunResult result = simulate(options, [&] { program(torch::empty({32, 48}, torch::device("ahbm"))); });
+  std::vector<std::string> names;
+  for (const auto& launch : result.launches) names.push_back(launch.name);
+  std::int64_t bytes = 0;
+  for (const auto& copy : result.copies) bytes += copy.bytes.count();
+  return {names, bytes};
+}
+
+TEST(HostAndDevice, FunctionsOfSeveralStepsAreOneLaunch) {
+  const std::vector<std::pair<std::string, std::function<void(const Tensor&)>>> functions{
+      {"leaky_relu", [](const Tensor& x) { torch::leaky_relu(x); }},
+      {"softplus", [](const Tensor& x) { torch::softplus(x); }},
+      {"elu", [](const Tensor& x) { torch::elu(x); }},
+      {"elu",
+       [](const Tensor& x) {
+         Tensor same = x;
+         torch::elu_(same);
+       }},
+      {"nan_to_num", [](const Tensor& x) { x.nan_to_num_(); }},
+      {"lerp", [](const Tensor& x) { x.lerp(x, 0.25); }},
+      {"lerp", [](const Tensor& x) { x.lerp(x, x); }},
+      {"multiply_add", [](const Tensor& x) { x.addcmul(x, x); }},
+      {"addcmul", [](const Tensor& x) { x.addcmul(x, x, 2); }},
+      {"addcdiv", [](const Tensor& x) { x.addcdiv(x, x); }},
+      {"isclose", [](const Tensor& x) { x.isclose(x); }},
+      {"pow", [](const Tensor& x) { x.square(); }},
+      {"arange", [](const Tensor& x) { torch::arange(100, torch::device(x.device())); }},
+      {"fill", [](const Tensor& x) { x.index_put_({torch::indexing::Slice(0, 3)}, 1.0); }}};
+  for (const auto& [name, function] : functions) {
+    const auto [launches, bytes] = work_of(function);
+    EXPECT_EQ(launches, std::vector<std::string>{name + "#0"});
+    EXPECT_EQ(bytes, 0) << name;
+  }
+}
+
+TEST(HostAndDevice, AMaskedFillInPlaceWritesToTheTensor) {
+  const auto [launches, bytes] = work_of([](const Tensor& x) { x.masked_fill_(x > 0, 1); });
+  EXPECT_EQ(launches, (std::vector<std::string>{"gt#0", "where#0"}));
+}
+
+TEST(HostAndDevice, AHostTensorThatRepeatsIsCopiedOnceWhereThatSavesMoreThanALaunch) {
+  const auto copy = [](std::int64_t rows, bool expanded) {
+    return work_of([&](const Tensor& x) {
+      const auto row = torch::ones({256});
+      torch::empty({rows, 256}, x.options()).copy_(expanded ? row.expand({rows, 256}) : row);
+    });
+  };
+  for (const bool expanded : {false, true}) {
+    const auto [launches, bytes] = copy(256, expanded);
+    EXPECT_EQ(bytes, 256 * 4);
+    EXPECT_EQ(launches, std::vector<std::string>{"copy#0"});
+    const auto [few_launches, few_bytes] = copy(16, expanded);
+    EXPECT_EQ(few_bytes, 16 * 256 * 4);
+    EXPECT_TRUE(few_launches.empty());
+  }
+}
+
+TEST(HostAndDevice, HostTensorsOfAnyTypeRepeatOnTheDevice) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  simulate(options, [] {
+    const auto row = torch::arange(512, torch::kInt).sub(200);
+    for (const auto& source : {row, row.view({512, 1}), torch::full({}, 7, torch::kLong), row.expand({512, 512})}) {
+      const auto x = torch::zeros({512, 512}, torch::kHalf), y = torch::zeros({512, 600}, torch::kHalf);
+      const auto there = x.to("ahbm"), wider = y.to("ahbm");
+      for (const auto& to : {x, there, y.narrow(1, 5, 512), wider.narrow(1, 5, 512)}) to.copy_(source);
+      expect_equal(there, elements(x), "a whole tensor");
+      expect_equal(wider, elements(y), "columns of a tensor");
+    }
+  });
 }
 
 TEST(HostAndDevice, TensorsWithoutElementsReduceAsOnTheHost) {

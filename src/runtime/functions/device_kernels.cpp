@@ -79,6 +79,15 @@ bool SimulatedOperations::copy(const Tensor& from, const Tensor& to) {
   return true;
 }
 
+bool SimulatedOperations::ramp(std::int32_t start, std::int32_t step, const Tensor& out) {
+  map("arange", {}, out, [start, step](const std::vector<tl::Tile>&, const library::Box& block) {
+    const auto first = static_cast<std::int32_t>(start + block.offset[0] * step);
+    const auto places = tl::arange(0, block.shape[0]);
+    return (step == 1 ? places : places * step) + first;
+  });
+  return true;
+}
+
 void SimulatedOperations::triangle(const Tensor& x, std::int64_t diagonal, bool upper, const Tensor& out) {
   launch({.name = upper ? "triu" : "tril",
           .written = {out},

@@ -29,12 +29,16 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void elementwise(const tensor::ElementwiseInfo& operation, std::span<const tensor::DeviceOperand> operands,
                    DType compute, const torch::Tensor& out) override;
   bool copy(const torch::Tensor& from, const torch::Tensor& to) override;
+  bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out) override;
   void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out) override;
 
   void reduce(tensor::ReduceOperation operation, const torch::Tensor& x, std::span<const std::int64_t> dimensions,
               DType compute, const torch::Tensor& out) override;
   void variance(const torch::Tensor& x, std::span<const std::int64_t> dimensions, std::int64_t correction,
                 const torch::Tensor& out) override;
+  void norm(const torch::Tensor& x, std::span<const std::int64_t> dimensions, double p,
+            const torch::Tensor& out) override;
+  void logsumexp(const torch::Tensor& x, std::span<const std::int64_t> dimensions, const torch::Tensor& out) override;
   void arg_reduce(const tensor::ArgReduction& reduction, const torch::Tensor& x, const torch::Tensor& out,
                   const torch::Tensor& values) override;
   void top_k(const torch::Tensor& x, std::int64_t dimension, bool largest, const torch::Tensor& values,

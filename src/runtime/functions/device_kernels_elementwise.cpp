@@ -8,11 +8,14 @@
 #include "tile/compute/elementwise.h"
 #include "tile/library/activation.h"
 #include "tile/library/tile_functions.h"
+#include "tile/library/tile_math.h"
 
 namespace kernbench::runtime {
 
 namespace library = tile::library;
 using numerics::BinaryOperation;
+using numerics::ComposedOperation;
+using numerics::Composition;
 using numerics::TernaryOperation;
 using numerics::UnaryOperation;
 using torch::Tensor;
@@ -195,6 +198,16 @@ tl::Tile result_of(TernaryOperation operation, const Operands& operands) {
   }
   const auto b = operands.converted(2), a = operands.converted(1);
   return tl::where(operands.tiles.front(), a, b);
+}
+
+tl::Tile result_of(const ComposedOperation& operation, const Operands& operands) {
+  // What a product yields is rounded once by itself.
+  const bool one_product = operation.kind == Composition::power && operation.numbers[0] > 0 && operation.numbers[0] < 3;
+  Tiles x(operands.sides.size());
+  for (std::size_t i = x.size(); i-- > 0;) x[i] = one_product ? number(operands[i]) : wide(operands[i]);
+  return numerics::visit_composition(operation.kind, [&](auto kind) {
+    return numerics::composed<library::TileMath, kind.value>(operation.numbers, x.data());
+  });
 }
 
 }  // namespace

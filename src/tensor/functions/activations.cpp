@@ -1,6 +1,8 @@
 // The functions of kernbench/torch/activations.h: rows of elementwise/unary.def, or made of other functions.
 #include "kernbench/torch/activations.h"
 
+#include <array>
+
 #include "kernbench/torch/operations.h"
 #include "tensor/functions/elementwise.h"
 #include "tensor/host_call.h"
@@ -8,6 +10,8 @@
 
 namespace kernbench::torch {
 
+using tensor::ComposedOperation;
+using tensor::Composition;
 using tensor::UnaryOperation;
 
 namespace {
@@ -22,10 +26,16 @@ Tensor& unary_in_place(const char* call, UnaryOperation operation, Tensor& x, Wh
   return x;
 }
 
-/// x in what the steps of a function are computed in.
-Tensor widened(const char* call, const Tensor& x) {
+/// Written to `out`, if any.
+Tensor with_numbers(const char* call, const ComposedOperation& operation, const Tensor& x,
+                    const Tensor* out = nullptr) {
   tensor::check_floats(call, x);
-  return x.to(tensor::wide_type(x.scalar_type()));
+  const std::array<tensor::DeviceOperand, 1> operands{x};
+  return tensor::composed(call, operation, operands, out);
+}
+
+ComposedOperation elu_of(const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  return {Composition::elu, {alpha.toDouble() * scale.toDouble(), scale.toDouble(), input_scale.toDouble()}};
 }
 
 /// A bound of integers is an integer.
@@ -41,32 +51,27 @@ Scalar bound_of(const Tensor& x, const Scalar& value) {
 
 Tensor leaky_relu(const TensorOperand& x, const Scalar& negative_slope) {
   const tensor::HostCall here("leaky_relu", x.where);
-  tensor::check_floats("leaky_relu", x.tensor);
-  return tensor::where(x.tensor.gt(0), x.tensor, x.tensor.mul(negative_slope));
+  return with_numbers("leaky_relu", {Composition::leaky_relu, {negative_slope.toDouble()}}, x.tensor);
 }
 Tensor& leaky_relu_(Tensor& x, const Scalar& negative_slope, Where where) {
   const tensor::HostCall here("leaky_relu_", where);
-  return x.copy_(leaky_relu(x, negative_slope));
+  with_numbers("leaky_relu", {Composition::leaky_relu, {negative_slope.toDouble()}}, x, &x);
+  return x;
 }
 
 Tensor softplus(const TensorOperand& x, const Scalar& beta, const Scalar& threshold) {
   const tensor::HostCall here("softplus", x.where);
-  const Tensor wide = widened("softplus", x.tensor);
-  const bool scales = beta.toDouble() != 1;
-  const Tensor scaled = scales ? wide.mul(beta) : wide, curve = scaled.exp().log1p();
-  return tensor::where(scaled.gt(threshold), wide, scales ? curve.div(beta) : curve).to(x.tensor.scalar_type());
+  return with_numbers("softplus", {Composition::softplus, {beta.toDouble(), threshold.toDouble()}}, x.tensor);
 }
 
 Tensor elu(const TensorOperand& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   const tensor::HostCall here("elu", x.where);
-  const auto times = [](const Tensor& factor, double number) { return number == 1 ? factor : factor.mul(number); };
-  const Tensor wide = widened("elu", x.tensor);
-  const Tensor below = times(times(wide, input_scale.toDouble()).expm1(), alpha.toDouble() * scale.toDouble());
-  return tensor::where(wide.gt(0), times(wide, scale.toDouble()), below).to(x.tensor.scalar_type());
+  return with_numbers("elu", elu_of(alpha, scale, input_scale), x.tensor);
 }
 Tensor& elu_(Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale, Where where) {
   const tensor::HostCall here("elu_", where);
-  return x.copy_(elu(x, alpha, scale, input_scale));
+  with_numbers("elu", elu_of(alpha, scale, input_scale), x, &x);
+  return x;
 }
 
 Tensor hardtanh(const TensorOperand& x, const Scalar& min_val, const Scalar& max_val) {

@@ -201,6 +201,18 @@ DeviceOperand in_type(const DeviceOperand& operand, DType compute) {
   return is_number && type != compute && is_integral(type, false) ? DeviceOperand(tensor.to(compute)) : operand;
 }
 
+/// A power of a tensor to 1, 2, 3 or -1 is made of products, as libtorch's are.
+std::optional<ElementwiseInfo> as_products(const ElementwiseCall& call) {
+  if (!is(call, BinaryOperation::power) || !std::holds_alternative<Tensor>(call.operands[0])) return std::nullopt;
+  const auto* number = std::get_if<torch::Scalar>(&call.operands[1]);
+  if (number == nullptr) return std::nullopt;
+  const double exponent = number->toDouble();
+  if (exponent != -1 && exponent != 1 && exponent != 2 && exponent != 3) return std::nullopt;
+  ElementwiseInfo row = call.operation;
+  row.operation = ComposedOperation{Composition::power, {exponent}};
+  return row;
+}
+
 }  // namespace
 
 Tensor elementwise(const ElementwiseCall& call) {
@@ -221,12 +233,15 @@ Tensor elementwise(const ElementwiseCall& call) {
     for (DeviceOperand& operand : operands) operand = apart(out, operand);
   }
   if (out.numel() == 0) return out;
+  const auto products = as_products(call);
+  if (products) operands.pop_back();
+  const ElementwiseInfo& operation = products ? *products : call.operation;
   if (out.is_cpu()) {
-    if (call.in_place != nullptr || !is_made_later(call.operation, operands, types.compute, out))
-      run_on_host(call.operation, operands, types.compute, out);
+    if (call.in_place != nullptr || !is_made_later(operation, operands, types.compute, out))
+      run_on_host(operation, operands, types.compute, out);
     return out;
   }
-  run_on_device(call, operands, types.compute, out);
+  run_on_device({operation, operands, call.in_place, call.name}, operands, types.compute, out);
   return out;
 }
 
@@ -258,6 +273,18 @@ Tensor multiply_add(const char* call, const DeviceOperand& a, const DeviceOperan
 void multiply_add_in_place(const char* call, const Tensor& out, const DeviceOperand& a, const DeviceOperand& b) {
   const std::array operands{a, b, DeviceOperand(out)};
   elementwise({info(TernaryOperation::multiply_add), operands, &out, call});
+}
+
+Tensor composed(const char* call, const ComposedOperation& operation, std::span<const DeviceOperand> operands,
+                const Tensor* out) {
+  const bool asks = operation.kind == Composition::isclose;
+  const ElementwiseInfo row{operation, call, Takes::floats, asks ? Yields::boolean : Yields::same};
+  return elementwise({row, operands, out, call});
+}
+
+void where_in_place(const char* call, const Tensor& condition, const DeviceOperand& value, const Tensor& x) {
+  const std::array operands{DeviceOperand(condition), value, DeviceOperand(x)};
+  elementwise({info(TernaryOperation::where), operands, &x, call});
 }
 
 Tensor where(const Tensor& condition, const DeviceOperand& a, const DeviceOperand& b) {

@@ -17,6 +17,12 @@ void unary_in_place(UnaryOperation operation, const torch::Tensor& out);
 /// a * b + c; `call` names it in errors.
 torch::Tensor multiply_add(const char* call, const DeviceOperand& a, const DeviceOperand& b, const DeviceOperand& c);
 void multiply_add_in_place(const char* call, const torch::Tensor& out, const DeviceOperand& a, const DeviceOperand& b);
+/// A function of floats that takes numbers of its own; `out`, if any, is its operand that it writes to.
+torch::Tensor composed(const char* call, const ComposedOperation& operation, std::span<const DeviceOperand> operands,
+                       const torch::Tensor* out = nullptr);
+/// condition ? value : x, written to x.
+void where_in_place(const char* call, const torch::Tensor& condition, const DeviceOperand& value,
+                    const torch::Tensor& x);
 torch::Tensor where(const torch::Tensor& condition, const DeviceOperand& a, const DeviceOperand& b);
 torch::Tensor clamp(const torch::Tensor& x, const std::optional<DeviceOperand>& low,
                     const std::optional<DeviceOperand>& high);

@@ -61,6 +61,10 @@ HostLoop loop_of(TernaryOperation operation, DType compute) {
   return [kernel](Inputs in, std::byte* out, std::int64_t count) { kernel(in[0], in[1], in[2], out, count); };
 }
 
+HostLoop loop_of(const ComposedOperation& operation, DType compute) {
+  return numerics::composed_kernel(operation, arithmetic_type(compute));
+}
+
 }  // namespace
 
 HostLoop host_loop(const ElementwiseInfo& operation, DType compute) {

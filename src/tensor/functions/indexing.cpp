@@ -344,7 +344,9 @@ void fill_on_device(const Indexed& indexed, const Tensor& number) {
   indexed.view.index_fill_(chosen - indexed.tensors.begin(), (*chosen)->reshape({-1}), number.reshape({}));
 }
 
-void write_indexed(const Tensor& tensor, std::span<const TensorIndex> indices, const Tensor& value) {
+/// `number`: what `value` was made of, if it was a number.
+void write_indexed(const Tensor& tensor, std::span<const TensorIndex> indices, const Tensor& value,
+                   const std::optional<Scalar>& number = std::nullopt) {
   tensor::place_of("index_put_", {tensor});
   const bool is_number = value.numel() == 1 && value.is_cpu();
   if (indices.size() == 1 && is_number && is_device_mask(tensor, indices.front())) {
@@ -355,7 +357,10 @@ void write_indexed(const Tensor& tensor, std::span<const TensorIndex> indices, c
   }
   const Indexed indexed = Indexer(tensor, indices).result();
   if (!indexed.advanced()) {
-    indexed.view.copy_(value);
+    if (number)
+      indexed.view.fill_(*number);
+    else
+      indexed.view.copy_(value);
     return;
   }
   if (!tensor.is_cpu()) return fill_on_device(indexed, value);
@@ -392,7 +397,8 @@ const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, con
 }
 const Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Scalar& value, Where where) const {
   const tensor::HostCall here("index_put_", where);
-  return write_indexed(*this, std::span(indices.begin(), indices.size()), torch::full({}, value, scalar_type())), *this;
+  return write_indexed(*this, std::span(indices.begin(), indices.size()), torch::full({}, value, scalar_type()), value),
+         *this;
 }
 
 Tensor Tensor::index_select(std::int64_t dimension, const Tensor& index, Where where) const {

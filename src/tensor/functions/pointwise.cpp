@@ -13,6 +13,8 @@
 
 namespace kernbench::torch {
 
+using tensor::ComposedOperation;
+using tensor::Composition;
 using tensor::DeviceOperand;
 using tensor::UnaryOperation;
 
@@ -149,6 +151,12 @@ double largest_of(ScalarType type) {
   }
 }
 
+ComposedOperation nan_to_num_of(ScalarType type, std::optional<double> nan, std::optional<double> posinf,
+                                std::optional<double> neginf) {
+  const double most = largest_of(type);
+  return {Composition::nan_to_num, {nan.value_or(0), posinf.value_or(most), neginf.value_or(-most)}};
+}
+
 void check_lerp(const Tensor& a, const Tensor& end) {
   if (a.scalar_type() != end.scalar_type()) {
     tensor::fail("lerp", fmt::format("expected dtype {} for `end` but got dtype {}; convert it with .to(…)",
@@ -163,30 +171,23 @@ void check_lerp(const Tensor& a, const Tensor& end) {
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight, Where where) const {
   const tensor::HostCall here("lerp", where);
   check_lerp(*this, end);
-  const ScalarType type = tensor::wide_type(scalar_type());
-  const Tensor from = to(type), to_end = end.to(type), way = to_end.sub(from);
-  const double share = weight.toDouble();
-  // From the nearer end, so that it is exact at both.
-  const Tensor result = std::abs(share) < 0.5 ? tensor::multiply_add("lerp", way, share, from)
-                                              : tensor::multiply_add("lerp", way, share - 1, to_end);
-  return result.to(scalar_type());
+  const std::array<DeviceOperand, 2> operands{*this, end};
+  return tensor::composed("lerp", {Composition::lerp, {weight.toDouble()}}, operands);
 }
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight, Where where) const {
   const tensor::HostCall here("lerp", where);
   check_lerp(*this, end);
-  const ScalarType type = tensor::wide_type(scalar_type());
-  const Tensor from = to(type), to_end = end.to(type), share = weight.to(type), way = to_end.sub(from);
-  return tensor::where(share.abs().lt(0.5), tensor::multiply_add("lerp", way, share, from),
-                       tensor::multiply_add("lerp", way, share.sub(1), to_end))
-      .to(scalar_type());
+  const std::array<DeviceOperand, 3> operands{*this, end, weight};
+  return tensor::composed("lerp", {Composition::lerp_each}, operands).to(scalar_type());
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
   const tensor::HostCall here("addcmul", where);
   if (value.toDouble() == 1) return tensor::multiply_add("addcmul", a, b, *this);
-  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b}),
-                   wide = tensor::wide_type(type);
-  const Scalar factor = kernbench::is_floating_point(type) ? value : Scalar(value.toLong());
-  return tensor::multiply_add("addcmul", a.to(wide).mul(factor), b.to(wide), to(wide)).to(type);
+  const std::array<DeviceOperand, 3> operands{*this, a, b};
+  const ScalarType type = tensor::result_type(operands);
+  if (kernbench::is_floating_point(type))
+    return tensor::composed("addcmul", {Composition::addcmul, {value.toDouble()}}, operands);
+  return tensor::multiply_add("addcmul", a.to(type).mul(value.toLong()), b.to(type), to(type));
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Where where) const {
   const tensor::HostCall here("addcdiv", where);
@@ -195,25 +196,24 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Scalar& value, Wh
                  "Integer division with addcdiv is no longer supported; convert one of the tensors to a "
                  "floating-point type");
   }
-  const ScalarType type = tensor::result_type(std::array<DeviceOperand, 3>{*this, a, b}),
-                   wide = tensor::wide_type(type);
-  return tensor::multiply_add("addcdiv", a.to(wide).div(b.to(wide)), value, to(wide)).to(type);
+  const std::array<DeviceOperand, 3> operands{*this, a, b};
+  return tensor::composed("addcdiv", {Composition::addcdiv, {value.toDouble()}}, operands);
 }
 
 Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
                           Where where) const {
   const tensor::HostCall here("nan_to_num", where);
   if (!is_floating_point()) return clone();
-  const double most = largest_of(scalar_type());
-  const auto number = [&](double value) { return torch::full({}, value, scalar_type()); };
-  Tensor result = tensor::where(isnan(), number(nan.value_or(0)), *this);
-  result = tensor::where(eq(HUGE_VAL), number(posinf.value_or(most)), result);
-  return tensor::where(eq(-HUGE_VAL), number(neginf.value_or(-most)), result);
+  const std::array<DeviceOperand, 1> operands{*this};
+  return tensor::composed("nan_to_num", nan_to_num_of(scalar_type(), nan, posinf, neginf), operands);
 }
 const Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
                                   Where where) const {
   const tensor::HostCall here("nan_to_num_", where);
-  return copy_(nan_to_num(nan, posinf, neginf));
+  if (!is_floating_point()) return *this;
+  const std::array<DeviceOperand, 1> operands{*this};
+  tensor::composed("nan_to_num", nan_to_num_of(scalar_type(), nan, posinf, neginf), operands, this);
+  return *this;
 }
 
 Tensor Tensor::heaviside(const Tensor& values, Where where) const {
@@ -237,6 +237,10 @@ Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal
     tensor::fail("isclose", fmt::format("rtol must be greater than or equal to zero, but got {}", rtol));
   if (!(atol >= 0))
     tensor::fail("isclose", fmt::format("atol must be greater than or equal to zero, but got {}", atol));
+  if (is_floating_point() && (rtol != 0 || atol != 0)) {
+    const std::array<DeviceOperand, 2> operands{*this, other};
+    return tensor::composed("isclose", {Composition::isclose, {rtol, atol, equal_nan ? 1.0 : 0.0}}, operands);
+  }
   Tensor close = eq(other);
   if (equal_nan && is_floating_point()) close = close.logical_or(isnan().logical_and(other.isnan()));
   if (rtol == 0 && atol == 0) return close;
@@ -273,7 +277,8 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value, Where where)
 }
 const Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value, Where where) const {
   const tensor::HostCall here("masked_fill_", where);
-  return copy_(masked_fill(mask, value));
+  check_mask(mask);
+  return tensor::where_in_place("masked_fill", mask, torch::full({}, value, scalar_type()), *this), *this;
 }
 
 }  // namespace kernbench::torch

@@ -262,14 +262,24 @@ double norm_of(DoubleRow row, double p) {
   return p == 0 || p == 1 || std::isinf(p) ? total : std::pow(total, 1 / p);
 }
 
-Tensor device_norm(const Tensor& given, double p, IntArrayRef dimensions, bool keepdim) {
-  const Tensor x = std::isinf(p) || p == 0 || p == 1 ? given : given.to(tensor::wide_type(given.scalar_type()));
-  if (p == 2) return x.mul(x).sum(dimensions, keepdim).sqrt().to(given.scalar_type());
-  if (p == 0) return x.ne(0).sum(dimensions, keepdim, x.scalar_type());
-  const Tensor size = x.abs();
-  if (std::isinf(p)) return p > 0 ? size.amax(dimensions, keepdim) : size.amin(dimensions, keepdim);
-  if (p == 1) return size.sum(dimensions, keepdim);
-  return size.pow(p).sum(dimensions, keepdim).pow(1 / p).to(given.scalar_type());
+/// `kernel`(kernels, x, dimensions, out) reduces x, which has dimensions.
+template <class Kernel>
+Tensor reduce_on_device(const char* call, const Tensor& given, IntArrayRef dimensions, bool keepdim, ScalarType result,
+                        Kernel&& kernel) {
+  if (given.dim() == 0) {
+    for (const std::int64_t dimension : dimensions) tensor::wrap_dimension(dimension, 0);
+    return reduce_on_device(call, with_dimensions(given), {}, false, result, kernel);
+  }
+  const Reduction reduction(call, given, dimensions, keepdim, result);
+  if (reduction.out.numel() > 0) kernel(tensor::device_kernels(call), given, reduction.dimensions(), reduction.out);
+  return reduction.result();
+}
+
+Tensor device_norm(const Tensor& x, double p, IntArrayRef dimensions, bool keepdim) {
+  if (std::isinf(p)) check_not_empty("norm", x, dimensions);
+  return reduce_on_device("norm", x, dimensions, keepdim, x.scalar_type(),
+                          [p](tensor::DeviceOperations& kernels, const Tensor& given, const Extents& over,
+                              const Tensor& out) { kernels.norm(given, over, p, out); });
 }
 
 double logsumexp_of(DoubleRow row) {
@@ -397,15 +407,11 @@ Tensor Tensor::logsumexp(IntArrayRef dimensions, bool keepdim, Where where) cons
     const RowReduction reduction{logsumexp_of, {}};
     return reduce("logsumexp", ReduceOperation::sum, *this, dimensions, keepdim, type, type, reduction);
   }
-  const Tensor x = to(tensor::wide_type(type));
-  const auto chosen = tensor::chosen_dimensions("logsumexp", dimensions, impl_of(x).sizes.size());
-  const Extents shape = tensor::reduced_shape(impl_of(x).sizes, chosen, keepdim);
   // Of no elements: the logarithm of 0.
-  if (x.numel() == 0) return x.exp().sum(dimensions, keepdim).log().to(type);
-  const Tensor largest = x.amax(dimensions, true);
-  const Tensor finite = largest.masked_fill(largest.isinf(), 0);
-  const Tensor result = x.sub(finite).exp().sum(dimensions, true).log().add(finite);
-  return result.view(shape).to(type);
+  if (numel() == 0) return to(tensor::wide_type(type)).exp().sum(dimensions, keepdim).log().to(type);
+  return reduce_on_device("logsumexp", *this, dimensions, keepdim, type,
+                          [](tensor::DeviceOperations& kernels, const Tensor& x, const Extents& over,
+                             const Tensor& out) { kernels.logsumexp(x, over, out); });
 }
 
 Tensor Tensor::all(Where where) const {

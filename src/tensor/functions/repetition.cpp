@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/dimensions.h"
-#include "tensor/functions/dispatch.h"
+#include "tensor/functions/elementwise.h"
 #include "tensor/functions/rows.h"
 #include "tensor/host_call.h"
 
@@ -169,7 +170,11 @@ Tensor one_hot(const TensorOperand& x, std::int64_t num_classes) {
   }
   if (num_classes < 1) tensor::fail("one_hot", "num_classes should be positive");
   const Tensor numbers = torch::arange(num_classes, torch::kLong).to(classes.device());
-  return classes.unsqueeze(-1).eq(numbers).to(kLong);
+  // The comparison yields numbers at once.
+  tensor::ElementwiseInfo equals = numerics::info(tensor::BinaryOperation::equal);
+  equals.yields = numerics::Yields::same;
+  const std::array<tensor::DeviceOperand, 2> operands{classes.unsqueeze(-1), numbers};
+  return tensor::elementwise({equals, operands, nullptr, "one_hot"});
 }
 
 }  // namespace kernbench::torch

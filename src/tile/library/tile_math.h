@@ -11,7 +11,7 @@ namespace kernbench::tile::library {
 struct TileMath {
   using Value = tl::Tile;
   static float number(double value) { return static_cast<float>(value); }
-  static tl::Tile where(const tl::Tile& condition, const tl::Tile& a, const tl::Tile& b) {
+  static tl::Tile where(const tl::Tile& condition, const tl::Operand& a, const tl::Operand& b) {
     return tl::where(condition, a, b);
   }
   static tl::Tile at_least(const tl::Tile& x, float low) { return apply(numerics::BinaryOperation::clamp_min, x, low); }

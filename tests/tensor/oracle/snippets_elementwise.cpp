@@ -184,7 +184,9 @@ std::vector<Snippet> elementwise_snippets() {
          show_all(out, longs().pow(2), longs().pow(2.0), floats().pow(2), floats().pow(0.5),
                   torch::pow(2, longs().abs()), torch::pow(2.5, longs()), floats().pow(longs()), longs().pow(0),
                   floats().pow(-1), longs().pow(torch::tensor({0, -1, -2})), bools().pow(2),
-                  torch::tensor({1, -1, 2}).pow(torch::tensor({-1, -3, -1})));
+                  torch::tensor({1, -1, 2}).pow(torch::tensor({-1, -3, -1})), floats().pow(1), floats().pow(3),
+                  floats().square(), longs().square(), specials().square(), specials().pow(3), specials().pow(-1),
+                  doubles().pow(3), longs().pow(3), longs().pow(-1.0));
          attempt(out, [] { longs().pow(-1); });
          attempt(out, [] { bools().pow(bools()); });
        }},
@@ -296,14 +298,16 @@ std::vector<Snippet> elementwise_snippets() {
       {"lerp",
        [](std::ostream& out) {
          show_all(out, floats().lerp(floats() * 2, 0.25),
-                  torch::lerp(floats(), torch::ones({3}), torch::tensor({0.0, 0.5, 1.0})));
+                  torch::lerp(floats(), torch::ones({3}), torch::tensor({0.0, 0.5, 1.0})),
+                  floats().lerp(torch::ones({3}), 0.75), doubles().lerp(doubles() * 3, 0.6));
          attempt(out, [] { longs().lerp(longs(), 1); });
          attempt(out, [] { floats().lerp(doubles(), 1); });
        }},
       {"addcmul_and_addcdiv",
        [](std::ostream& out) {
          show_all(out, floats().addcmul(floats(), longs()), torch::addcmul(floats(), floats(), floats(), 0.5),
-                  longs().addcmul(longs(), longs()), floats().addcdiv(floats(), longs(), 2));
+                  longs().addcmul(longs(), longs()), longs().addcmul(longs(), longs(), 3),
+                  doubles().addcmul(doubles(), doubles(), 0.3), floats().addcdiv(floats(), longs(), 2));
          attempt(out, [] { floats().addcdiv(longs(), longs()); });
        }},
       {"where",
