@@ -124,8 +124,8 @@ class Work {
   /// ProgramError ("DistributedError"), and the operation goes on. ValueError for a timeout that is not above 0.
   bool wait(Time timeout, Where where = Where::current());
   /// Ends the operation, and with it its group, as NCCL does: what some ranks have not called is taken back, and the
-  /// next call or wait of all ranks throws a ProgramError ("DistributedError"). ProgramError ("NotImplementedError") for
-  /// a send or a receive.
+  /// next call or wait of all ranks throws a ProgramError ("DistributedError"). ProgramError ("NotImplementedError")
+  /// for a send or a receive.
   void abort(Where where = Where::current());
   /// Holds up the host until the operation has finished. Throws exception(), if there is one.
   void synchronize(Where where = Where::current());

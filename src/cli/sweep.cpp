@@ -189,7 +189,8 @@ ExitCode sweep_bench(const SweepCommand& command, const Environment& environment
     const std::string rows = sweep::to_csv(command.axes, runs);
     if (csv) csv->write(rows);
     const bool colour = use_colour(command.colour, environment.out_is_terminal);
-    environment.out(command.csv == "-" ? rows : sweep::to_table(title_of(runs), command.axes, runs, command.metrics, colour));
+    environment.out(command.csv == "-" ? rows
+                                       : sweep::to_table(title_of(runs), command.axes, runs, command.metrics, colour));
   }
   if (complete) return worst_code_of(runs);
   environment.err(fmt::format("kernbench: interrupted: {} of {} runs done\n", runs.size(), sweep.size()));
