@@ -178,7 +178,7 @@ void write_device(const Tensor& to, const Tensor& source) {
   write_view(target, values, "copy_");
 }
 
-/// A launch that repeats elements takes about as long as to upload so many bytes. assumption
+/// A launch that repeats elements takes about as long as to upload so many bytes. An assumption.
 constexpr std::int64_t kWorthRepeating = 1 << 17;
 
 /// A host tensor that repeats in `to` is uploaded as it is; the device repeats it.
