@@ -231,7 +231,6 @@ constexpr std::size_t operand_count(Composition kind) {
 /// The value of a composition; its operands begin at `x`. A question yields 1 or 0 (a boolean tile).
 template <class Math, Composition kKind>
 typename Math::Value composed(const std::array<double, 3>& numbers, const typename Math::Value* x) {
-  using Value = typename Math::Value;
   if constexpr (kKind == Composition::power)
     return small_power<Math>(x[0], numbers[0]);
   else if constexpr (kKind == Composition::leaky_relu)
@@ -251,7 +250,7 @@ typename Math::Value composed(const std::array<double, 3>& numbers, const typena
   else if constexpr (kKind == Composition::addcdiv)
     return addcdiv<Math>(x[0], x[1], x[2], numbers[0]);
   else
-    return static_cast<Value>(isclose<Math>(x[0], x[1], numbers[0], numbers[1], numbers[2] != 0));
+    return static_cast<typename Math::Value>(isclose<Math>(x[0], x[1], numbers[0], numbers[1], numbers[2] != 0));
 }
 
 /// visit(std::integral_constant<Composition, kind>), so that what is made for a kind is chosen once.
