@@ -12,9 +12,9 @@ using namespace benches;
 
 namespace {
 
-/// `n` different elements, or one that is repeated where nobody looks at them: host tensors are real under --no-data.
+/// `n` different elements; where nobody looks at them, pages that are never touched.
 torch::Tensor source(std::int64_t n) {
-  return data_enabled() ? torch::arange(n, torch::kInt) : torch::zeros({1}, torch::kInt).expand({n});
+  return data_enabled() ? torch::arange(n, torch::kInt) : torch::empty({n}, torch::kInt);
 }
 
 /// Where the copied tensors lie.

@@ -84,22 +84,17 @@ Exchange random_exchange(std::uint64_t seed) {
   return made;
 }
 
-/// The events of an exchange. A call on the host joins the two sides of a transfer and, once, waits for the other
-/// rank's first call, which says where that rank's device is. The kernels begin when both sides have called and the
-/// current streams have come so far; a kernel's blocking form is what its current stream waits for.
+/// The events of an exchange. A call on the host joins the two sides of a transfer, and waits for nobody. The kernels
+/// begin when both sides have called and the current streams have come so far; a kernel's blocking form is what its
+/// current stream waits for.
 class ExchangeGraph {
  public:
   explicit ExchangeGraph(const Exchange& exchange) : exchange_(exchange), channels_(graph_, kSlots) {
-    for (int rank = 0; rank < exchange.ranks; ++rank) introduced_.push_back(graph_.add(kNobody));
     for (int rank = 0; rank < exchange.ranks; ++rank) add_rank(rank);
     join_calls();
     channels_.join();
   }
-  std::set<int> stuck() const {
-    std::set<int> ranks = graph_.stuck();
-    ranks.erase(kNobody);
-    return ranks;
-  }
+  std::set<int> stuck() const { return graph_.stuck(); }
 
  private:
   using Event = EventGraph::Event;
@@ -107,12 +102,10 @@ class ExchangeGraph {
   struct Side {
     Event called, begins;
   };
-  static constexpr int kNobody = -1;  // is stuck when a rank that is waited for never calls anything
 
   void add_rank(int rank) {
     Event host = graph_.add(rank), stream = host;
     std::map<int, Event> finished;  // by message
-    bool is_introduced = false;
     for (const RankStep& step : exchange_.steps[static_cast<std::size_t>(rank)]) {
       if (step.kind == RankStep::Kind::await) {
         stream = graph_.add(rank, {stream, host, finished.at(step.message)});
@@ -123,10 +116,8 @@ class ExchangeGraph {
         continue;
       }
       const bool sends = step.kind == RankStep::Kind::send;
-      const Event called = graph_.add(rank, {host});
-      if (!std::exchange(is_introduced, true)) graph_.needs(introduced_[static_cast<std::size_t>(rank)], called);
-      host = graph_.add(rank, {called, introduced_[static_cast<std::size_t>(step.peer)]});
-      const Event begins = graph_.add(rank, {host, stream});
+      host = graph_.add(rank, {host});
+      const Event called = host, begins = graph_.add(rank, {host, stream});
       const Lane lane = sends ? Lane{rank, step.peer, step.tag} : Lane{step.peer, rank, step.tag};
       (sends ? sends_ : receives_)[lane].push_back({called, begins});
       const Event end = sends ? channels_.send(lane, step.tag, step.segments, begins)
@@ -134,8 +125,6 @@ class ExchangeGraph {
       finished[step.message] = end;
       if (!step.asynchronous) stream = graph_.add(rank, {stream, end});
     }
-    // A rank that never calls is not known to anybody.
-    if (!is_introduced) graph_.forbid(introduced_[static_cast<std::size_t>(rank)]);
   }
 
   void join_side(std::vector<Side>& mine, const std::vector<Side>& others) {
@@ -156,7 +145,6 @@ class ExchangeGraph {
   const Exchange& exchange_;
   EventGraph graph_;
   Channels channels_;
-  std::vector<Event> introduced_;
   std::map<Lane, std::vector<Side>> sends_, receives_;
 };
 

@@ -236,7 +236,7 @@ TEST(Results, TheOperationLogHasOneLinePerOperationInOrderOfCompletion) {
   auto options = tiny();
   options.operation_log = ::testing::TempDir() + "kernbench_operation_log_test.txt";
   const auto program = [] {
-    auto x = torch::arange(300, torch::dtype(torch::kFloat).device("ahbm"));
+    auto x = torch::arange(300, torch::kFloat).to("ahbm");
     torch::launch(
         "twice",
         [](tl::Tensor a) {
