@@ -28,7 +28,7 @@ constexpr Layout kLayouts[] = {
 };
 
 /// Small whole numbers keep every partial sum exact, so that the result must match bit for bit in any order. Where
-/// nobody looks at them (--no-data) one is repeated: GPT-3's would take gigabytes of the host.
+/// nobody looks at them (--no-data) their pages are never touched: GPT-3's would take gigabytes of the host.
 torch::Tensor operand(std::int64_t rows, std::int64_t columns, DType dtype) {
   if (!data_enabled()) return torch::empty({rows, columns}, dtype);
   return torch::randint(-3, 4, {rows, columns}, torch::kFloat).to(dtype);
