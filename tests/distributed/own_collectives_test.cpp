@@ -241,7 +241,7 @@ TEST(OwnCollective, OfStepsThatMeanNothingIsRefused) {
     return outcome.error.message + outcome.errors[0];
   };
   for (const auto& [step, text] : faults) {
-    const auto error = error_with([step = step](const collectives::Shape&) { return std::vector{Step(), step}; });
+    const auto error = error_with([bad = step](const collectives::Shape&) { return std::vector{Step(), bad}; });
     EXPECT_THAT(error, HasSubstr("algorithm chain_allreduce: step 1 of 4 ranks has " + text));
   }
   EXPECT_THAT(error_with([](const collectives::Shape&) { return std::vector<Step>(); }),
