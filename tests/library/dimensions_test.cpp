@@ -553,6 +553,7 @@ TEST(DeviceDimensions, LayerNormAndRmsNormOverTheLastDimensions) {
 
 TEST(DeviceDimensions, AnIndexOfColumnsIsLoadedOnce) {
   SimulateOptions options;
+  options.topology = "tiny";  // a program has several rows
   options.data = false;
   const RunResult result = simulate(options, [] {
     const auto device = torch::device("ahbm");
