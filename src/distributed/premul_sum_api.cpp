@@ -1,9 +1,8 @@
 // premul_sum.h: products, then sums.
 #include <fmt/format.h>
 
-#include <string>
-
 #include "base/text.h"
+#include "distributed/agreement/agreement.h"
 #include "distributed/argument_checks.h"
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
@@ -45,20 +44,10 @@ bool check_in_place(const char* call, const Tensor& tensor, const GroupHandle& h
   return lies_as_if_new(tensor, *tensor::launch_descriptor(tensor, fmt::format("{}: the tensor", call)));
 }
 
-/// While it lives, the rank's collectives say that they add products: others that only add differ from them.
-class SumsProducts {
- public:
-  explicit SumsProducts(const char* call) : context_(runtime::current_context(call)), outer_(context_.agreement) {
-    context_.agreement = outer_.empty() ? "PREMUL_SUM" : outer_ + ", PREMUL_SUM";
-  }
-  ~SumsProducts() { context_.agreement = outer_; }
-  SumsProducts(const SumsProducts&) = delete;
-  SumsProducts& operator=(const SumsProducts&) = delete;
-
- private:
-  runtime::HostContext& context_;
-  std::string outer_;
-};
+/// Others that only add differ from those that add products.
+Agreement sums_products(const char* call) {
+  return {call, "PREMUL_SUM"};
+}
 
 Tensor product(const Tensor& tensor, const PremulSum& op) {
   return op.tensor.defined() ? tensor * op.tensor.reshape({1}) : tensor * op.factor;
@@ -82,7 +71,7 @@ WorkRef all_reduce(const Tensor& tensor, const PremulSum& op, const ProcessGroup
   if (handle == nullptr) return nullptr;
   check_premul("all_reduce", tensor, op);
   check_in_place("all_reduce", tensor, *handle);
-  const SumsProducts sums("all_reduce");
+  const Agreement sums = sums_products("all_reduce");
   Tensor(tensor).copy_(product(tensor, op));
   return all_reduce(tensor, ReduceOp::SUM, group, async_op, where);
 }
@@ -95,7 +84,7 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, const PremulSum& op
   check_premul("reduce", tensor, op);
   const bool is_root = checked_root("reduce", *handle, dst, group_dst, "dst") == handle->member;
   const bool is_as_new = check_in_place("reduce", tensor, *handle);
-  const SumsProducts sums("reduce");
+  const Agreement sums = sums_products("reduce");
   Tensor part = product(tensor, op);
   if (is_root && is_as_new) {
     Tensor(tensor).copy_(part);
@@ -114,7 +103,7 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, const P
   const tensor::HostCall here("reduce_scatter_tensor", where);
   if (member_handle(group, "reduce_scatter_tensor") == nullptr) return nullptr;
   check_premul("reduce_scatter_tensor", input, op);
-  const SumsProducts sums("reduce_scatter_tensor");
+  const Agreement sums = sums_products("reduce_scatter_tensor");
   return reduce_scatter_tensor(output, product(input, op), ReduceOp::SUM, group, async_op, where);
 }
 
@@ -127,7 +116,7 @@ WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_li
     check_premul("reduce_scatter", each, op);
     products.push_back(product(each, op));
   }
-  const SumsProducts sums("reduce_scatter");
+  const Agreement sums = sums_products("reduce_scatter");
   return reduce_scatter(output, products, ReduceOp::SUM, group, async_op, where);
 }
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "distributed/agreement/agreement.h"
 #include "kernbench/distributed.h"
 #include "kernbench/error.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
-#include "parallel/agreement.h"
 #include "parallel/group_of.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
@@ -68,7 +68,7 @@ Tensor vocab_parallel_argmax(const Tensor& logits, std::int64_t vocabulary, cons
   sizes.back() = 1;
   pairs.insert(pairs.end(), sizes.begin(), sizes.end());
   all.insert(all.end(), pairs.begin(), pairs.end());
-  const Agreement alike(kArgmax, fmt::format("{} of {} words on each rank", kArgmax, part));
+  const distributed::Agreement alike(kArgmax, fmt::format("{} of {} words on each rank", kArgmax, part));
   const Tensor mine = torch::empty(pairs, on_one_pe(logits)), each = torch::empty(all, on_one_pe(logits));
   if (words > 0) {
     find_best(logits.narrow(-1, 0, words),

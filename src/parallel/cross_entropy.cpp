@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "distributed/agreement/agreement.h"
 #include "kernbench/error.h"
 #include "kernbench/torch/embedding.h"
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
-#include "parallel/agreement.h"
 #include "parallel/collective_operand.h"
 #include "parallel/computed_in.h"
 #include "parallel/group_of.h"
@@ -60,8 +60,8 @@ Forward vocab_parallel_cross_entropy_forward(const Tensor& logits, const Tensor&
   check(logits, target);
   const GroupOf of(group, "vocab_parallel_cross_entropy");
   const std::int64_t part = logits.size(-1);
-  const Agreement alike("vocab_parallel_cross_entropy",
-                        fmt::format("vocab_parallel_cross_entropy of {} words on each rank", part));
+  const distributed::Agreement alike("vocab_parallel_cross_entropy",
+                                     fmt::format("vocab_parallel_cross_entropy of {} words on each rank", part));
   const Tensor x = logits.to(computed_in(logits));
   const Tensor largest = reduced(x.amax({-1}), dist::ReduceOp::MAX, of);
   const Tensor shifted = x - largest.unsqueeze(-1);

@@ -36,7 +36,8 @@ constexpr std::int64_t kShortLine = 64 * 1024;
 constexpr std::int64_t kWorthLocalParts = 64 * 1024, kLongPart = 32;
 /// Elements of lines that each of their holders reads whole, where it has parts of several.
 constexpr std::int64_t kFewLines = 32 * 1024;
-/// Running sums of so many chunks are added by each part that needs them: another launch takes as long.
+/// Running sums of so many chunks are added by each part that needs them: another launch takes as long. An
+/// assumption.
 constexpr std::int64_t kFewChunks = 4;
 /// Results of fewer elements stay with the PEs that hold them.
 constexpr std::int64_t kWorthSpreading = 1024;
@@ -436,24 +437,17 @@ void SimulatedOperations::sort_in_blocks(const SortCall& call, const Tensor& x, 
           .body = [from = kernel_view(source, false), to = kernel_view(keys, true), by = order, how = plan] {
             library::sort_blocks(from, by, how, to);
           }});
-  const auto stages = group == 0 ? library::merge_layers(plan.blocks) : std::vector<library::MergeLayer>();
-  for (std::int64_t apart = 1; group > 0 && apart < plan.blocks; apart *= group) {
-    launch({.name = name,
-            .written = {keys},
-            .read = {},
-            .pes = {},
-            .body = [view = kernel_view(keys, true), how = library::FirstPlan{plan, group}, apart, first = k] {
-              library::merge_first(view, how, apart, first);
-            }});
-  }
-  for (const library::MergeLayer& layer : stages) {
-    launch({.name = name,
-            .written = {keys},
-            .read = {},
-            .pes = {},
-            .body = [view = kernel_view(keys, true), how = plan, pairs = layer] {
-              library::merge_blocks(view, how, pairs);
-            }});
+  const View all_keys = kernel_view(keys, true);
+  const auto merge = [&](std::function<void()> body) {
+    launch({.name = call.name, .written = {keys}, .read = {}, .pes = {}, .body = std::move(body)});
+  };
+  const library::FirstPlan first{plan, group};
+  for (std::int64_t apart = 1; group > 0 && apart < plan.blocks; apart *= group)
+    merge([all_keys, first, apart, k] { library::merge_first(all_keys, first, apart, k); });
+  if (group == 0) {
+    for (library::MergeLayer& layer : library::merge_layers(plan.blocks)) {
+      merge([all_keys, how = plan, pairs = std::move(layer)] { library::merge_blocks(all_keys, how, pairs); });
+    }
   }
   // Replicas are copies, and other orders of dimensions too.
   const auto as_rows = [&](const Tensor& result) {
