@@ -101,6 +101,8 @@ std::string get_backend(const ProcessGroup& group = {}, Where where = Where::cur
 /// Global rank of a member, and the members in their order. ValueError for a rank that is not in the group.
 int get_global_rank(const ProcessGroup& group, int group_rank, Where where = Where::current());
 std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where where = Where::current());
+/// Rank in the group of a member's global rank. ValueError for one that is not in it.
+int get_group_rank(const ProcessGroup& group, int global_rank, Where where = Where::current());
 
 /// A group of some ranks of the default one (none given: all). Every rank, member or not, must call it, all in the same
 /// order with the same ranks; it waits for all of them. When they differ, each gets one ProgramError

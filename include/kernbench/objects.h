@@ -3,7 +3,7 @@
 //
 // The bytes are real whether or not the values of tensors are computed (--no-data), and what they cost is what it costs
 // in PyTorch: sizes and bytes go to the device, through collectives of tensors, and back. Every rank of the group calls
-// them; they return when the objects are there.
+// them, and they return when the objects are there; of send_object_list and recv_object_list two ranks do.
 #pragma once
 
 #include <optional>
@@ -31,5 +31,14 @@ void scatter_object_list(std::vector<std::string>& scatter_object_output_list,
                          const std::vector<std::string>& scatter_object_input_list = {}, std::optional<int> src = {},
                          const ProcessGroup& group = {}, std::optional<int> group_src = {},
                          Where where = Where::current());
+
+/// Sends the objects to a rank, which receives as many. Like isend it does not wait for it.
+void send_object_list(const std::vector<std::string>& object_list, std::optional<int> dst = {},
+                      const ProcessGroup& group = {}, std::optional<int> group_dst = {},
+                      Where where = Where::current());
+/// object_list := that of a rank's send, without `src` that of the rank that has called it first. Returns the rank, and
+/// -1 for a rank that is not a member.
+int recv_object_list(std::vector<std::string>& object_list, std::optional<int> src = {}, const ProcessGroup& group = {},
+                     std::optional<int> group_src = {}, Where where = Where::current());
 
 }  // namespace kernbench::torch::distributed

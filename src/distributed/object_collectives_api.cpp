@@ -11,6 +11,7 @@
 
 #include "distributed/argument_checks.h"
 #include "distributed/group.h"
+#include "distributed/object_sends.h"
 #include "kernbench/error.h"
 #include "kernbench/objects.h"
 #include "kernbench/streams.h"
@@ -26,6 +27,18 @@ namespace {
 
 using Strings = std::vector<std::string>;
 using Sizes = std::vector<std::int64_t>;
+
+Sizes sizes_of_all(const Strings& objects) {
+  Sizes sizes;
+  for (const auto& each : objects) sizes.push_back(std::ssize(each));
+  return sizes;
+}
+
+std::string joined(const Strings& objects) {
+  std::string all;
+  for (const auto& each : objects) all += each;
+  return all;
+}
 
 Tensor host_sizes(const Sizes& sizes) {
   const auto tensor = torch::empty({static_cast<std::int64_t>(sizes.size())}, torch::kLong);
@@ -59,11 +72,7 @@ class ObjectCall {
   int member() const { return handle_.member; }
   /// Of a member with which a collective of this call has finished.
   const Strings& of(int member) const { return handle_.group->objects().of(number_, member); }
-  Sizes sizes_of(int member) const {
-    Sizes sizes;
-    for (const auto& each : of(member)) sizes.push_back(static_cast<std::int64_t>(each.size()));
-    return sizes;
-  }
+  Sizes sizes_of(int member) const { return sizes_of_all(of(member)); }
 
   const ProcessGroup group;
 
@@ -166,8 +175,7 @@ void broadcast_object_list(std::vector<std::string>& object_list, std::optional<
   if (object_list.empty()) return;
   const auto sizes = sizes_there.cpu_or(host_sizes(call.sizes_of(root)));
   const auto* const size = sizes.data_ptr<std::int64_t>();
-  std::string all;
-  for (const auto& each : call.of(root)) all += each;
+  const std::string all = joined(call.of(root));
   const std::int64_t length = std::ssize(all);
   const auto bytes = on_device(host_bytes(root == call.member() ? all : std::string(), length));
   broadcast(bytes, {}, group, false, root);
@@ -218,6 +226,40 @@ void scatter_object_list(std::vector<std::string>& scatter_object_output_list,
   const std::int64_t length = size.cpu_or(host_sizes({sizes[mine]})).data_ptr<std::int64_t>()[0];
   const auto host = bytes.cpu_or(host_bytes(call.of(root)[mine], longest));
   scatter_object_output_list.front() = text_of(host, 0, length);
+}
+
+void send_object_list(const std::vector<std::string>& object_list, std::optional<int> dst, const ProcessGroup& group,
+                      std::optional<int> group_dst, Where where) {
+  constexpr const char* kCall = "send_object_list";
+  const tensor::HostCall here(kCall, where);
+  const Peer peer{dst, group_dst};
+  const auto sizes =
+      send_with_objects(kCall, on_device(host_sizes(sizes_of_all(object_list))), object_list, peer, group);
+  if (!sizes || object_list.empty()) return;
+  const std::string all = joined(object_list);
+  send_with_objects(kCall, on_device(host_bytes(all, std::ssize(all))), {}, peer, group);
+}
+
+int recv_object_list(std::vector<std::string>& object_list, std::optional<int> src, const ProcessGroup& group,
+                     std::optional<int> group_src, Where where) {
+  constexpr const char* kCall = "recv_object_list";
+  const tensor::HostCall here(kCall, where);
+  const auto sizes_there = on_device(host_sizes(Sizes(object_list.size())));
+  const auto received = receive_with_objects(kCall, sizes_there, {src, group_src}, group);
+  if (!received) return -1;
+  if (object_list.empty()) return received->rank;
+  const auto sizes = sizes_there.cpu_or(host_sizes(sizes_of_all(received->objects)));
+  const std::string all = joined(received->objects);
+  const auto bytes_there = on_device(host_bytes({}, std::ssize(all)));
+  receive_with_objects(kCall, bytes_there, {received->rank, {}}, group);
+  const auto bytes = bytes_there.cpu_or(host_bytes(all, std::ssize(all)));
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < object_list.size(); ++i) {
+    const std::int64_t size = sizes.data_ptr<std::int64_t>()[i];
+    object_list[i] = text_of(bytes, begin, size);
+    begin += size;
+  }
+  return received->rank;
 }
 
 }  // namespace kernbench::torch::distributed

@@ -12,6 +12,7 @@
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
 #include "distributed/group.h"
+#include "distributed/object_sends.h"
 #include "distributed/shares.h"
 #include "distributed/transfer.h"
 #include "kernbench/error.h"
@@ -140,11 +141,6 @@ Tensor laid_out(const Tensor& tensor, bool sends, const char* call) {
   return sends ? tensor.clone() : torch::empty_like(tensor);
 }
 
-/// The other side: a global rank, or one of the group.
-struct Peer {
-  std::optional<int> rank, group_rank;
-};
-
 /// As a global rank; nothing: any. ValueError for both, for neither where one is needed, and for a rank that is not in
 /// the group.
 std::optional<int> checked_rank(const char* call, const GroupHandle& handle, const Peer& peer, bool sends) {
@@ -164,6 +160,7 @@ struct Call {
   const char* name;
   bool sends;
   bool synchronous = false;
+  std::vector<std::string> objects = {};  // that the send takes along
 };
 
 std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const ProcessGroup& group, int tag,
@@ -193,6 +190,7 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   describe(work.payload, context, fingerprint);
   communicator.bind(handle->member, part_of(work.payload, context, call.name));
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint, *work.payload.shards);
+  if (call.sends) transfer->give(call.objects);
   const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text() + ","; });
   const int other = call.sends ? key.to : key.from;
   // What is asynchronous goes on when both sides have called, wherever the host is then.
@@ -275,3 +273,23 @@ std::vector<WorkRef> batch_isend_irecv(const std::vector<P2POp>& operations, Whe
 }
 
 }  // namespace kernbench::torch::distributed
+
+namespace kernbench::distributed {
+
+torch::distributed::WorkRef send_with_objects(const char* call, const torch::Tensor& tensor,
+                                              std::vector<std::string> objects, const Peer& peer,
+                                              const torch::distributed::ProcessGroup& group) {
+  using namespace torch::distributed;
+  return work_of(issue(tensor, peer, group, 0, {call, true, false, std::move(objects)}), tensor);
+}
+
+std::optional<ReceivedObjects> receive_with_objects(const char* call, const torch::Tensor& tensor, const Peer& peer,
+                                                    const torch::distributed::ProcessGroup& group) {
+  using namespace torch::distributed;
+  const auto state = issue(tensor, peer, group, 0, {call, false});
+  if (!state) return std::nullopt;
+  Work(state, {tensor}).synchronize();
+  return ReceivedObjects{state->transfer->sender(), state->transfer->objects()};
+}
+
+}  // namespace kernbench::distributed

@@ -209,6 +209,15 @@ std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where)
   return handle_of(group, "get_process_group_ranks").group->ranks();
 }
 
+int get_group_rank(const ProcessGroup& group, int global_rank, Where where) {
+  const tensor::HostCall here("get_group_rank", where);
+  const Group& members = *handle_of(group, "get_group_rank").group;
+  const int member = members.member(global_rank);
+  if (member >= 0) return member;
+  throw ValueError(fmt::format("get_group_rank: Global rank {} is not part of {}, whose ranks are {}", global_rank,
+                               members.name(), set_text(members.ranks())));
+}
+
 ProcessGroup new_group(std::vector<int> ranks, const InitOptions& options, Where where) {
   const tensor::HostCall here("new_group", where);
   RankState& mine = rank_state("new_group");

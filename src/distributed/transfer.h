@@ -65,6 +65,9 @@ class Transfer {
   const runtime::CommandScopeRef& scope() const { return scope_; }
   int receiver() const { return receiver_; }  // global rank
   bool called(bool by_sender) const { return sides_[by_sender ? 0 : 1].called; }
+  /// Host objects that come with it, of a sender that has been called.
+  void give(std::vector<std::string> objects) { objects_ = std::move(objects); }
+  const std::vector<std::string>& objects() const { return objects_; }
   /// The work of a side that has been called.
   void attach(bool sends, const std::shared_ptr<WorkState>& work);
   std::uint64_t number() const { return number_; }
@@ -120,6 +123,7 @@ class Transfer {
 
   std::shared_ptr<const Roster> roster_;
   std::string group_;
+  std::vector<std::string> objects_;
   std::vector<int> senders_;
   int receiver_;
   LaneKey key_;

@@ -103,6 +103,56 @@ TEST(Objects, InASubgroupRootsAreGlobalOrOfTheGroup) {
   EXPECT_THAT(outcome.errors, Each(""));
 }
 
+/// Rank 0 sends to the others, and each to rank 0, which takes who comes.
+void back_and_forth(int rank, int ranks) {
+  const Strings sent{"weights", "", std::string(3000, 'x')};
+  Strings list(3), answer(1), none;
+  if (rank != 0) {
+    EXPECT_EQ(dist::recv_object_list(list, 0), 0);
+    EXPECT_EQ(list, sent);
+    dist::send_object_list({object_of(rank)}, {}, {}, 0);
+    dist::send_object_list(none, 0);
+    return;
+  }
+  for (int other = 1; other < ranks; ++other) dist::send_object_list(sent, other);
+  std::vector<int> from;
+  for (int other = 1; other < ranks; ++other) {
+    from.push_back(dist::recv_object_list(answer));
+    EXPECT_THAT(answer, ElementsAre(object_of(from.back())));
+    EXPECT_EQ(dist::recv_object_list(none, from.back()), from.back());
+  }
+  EXPECT_THAT(from, ::testing::UnorderedElementsAreArray(ranks == 2 ? std::vector{1} : std::vector{1, 2}));
+}
+
+TEST(Objects, AreSentFromOneRankToAnother) {
+  for (const int ranks : {2, 3}) {
+    const Outcome with = run(ranks, true, [&](int rank) { back_and_forth(rank, ranks); });
+    const Outcome without = run(ranks, false, [&](int rank) { back_and_forth(rank, ranks); });
+    EXPECT_THAT(with.errors, Each(""));
+    EXPECT_THAT(without.errors, Each(""));
+    EXPECT_EQ(with.end, without.end);
+  }
+}
+
+TEST(Objects, BothSendBeforeTheyReceive) {
+  const auto outcome = run(2, true, [](int rank) {
+    dist::send_object_list({object_of(rank)}, 1 - rank);
+    Strings list(1);
+    dist::recv_object_list(list, 1 - rank);
+    EXPECT_THAT(list, ElementsAre(object_of(1 - rank)));
+  });
+  EXPECT_THAT(outcome.errors, Each(""));
+}
+
+TEST(Objects, ListsOfOtherLengthsDoNotMeet) {
+  const auto outcome = run(2, true, [](int rank) {
+    Strings list(3);
+    if (rank == 0) dist::send_object_list({"a", "b"}, 1);
+    if (rank == 1) dist::recv_object_list(list, 0);
+  });
+  EXPECT_THAT(outcome.errors, Each(HasSubstr("DistributedError")));
+}
+
 TEST(Objects, ListsThatDoNotFitAreRefused) {
   const auto outcome = run(2, true, [](int rank) {
     Strings all(rank == 0 ? 3 : 1), none;

@@ -145,6 +145,8 @@ TEST(NewGroup, NumbersItsMembersAndLeavesOthersOut) {
     EXPECT_EQ(dist::get_world_size(odd), rank % 2 == 1 ? 2 : -1);
     EXPECT_EQ(dist::get_world_size(all), 4);
     EXPECT_EQ(dist::get_global_rank(odd, 1), 3);
+    EXPECT_EQ(dist::get_group_rank(odd, 3), 1);
+    EXPECT_THROW(dist::get_group_rank(odd, 2), ValueError);
     dist::monitored_barrier(odd);
     dist::monitored_barrier(odd);
     dist::destroy_process_group(odd);
