@@ -1,6 +1,6 @@
 // Small host programs, compiled once against libtorch (KERNBENCH_ORACLE_LIBTORCH) and once against kernbench/torch.h.
-// Each writes what it sees to `out`; both must write the same. Six digits are written, which is the tolerance of
-// functions that are not exact.
+// Each writes what it sees to `out`; both must write the same. Six digits are written, of which the last is free: that
+// is the tolerance of functions that are not exact.
 #pragma once
 
 #ifdef KERNBENCH_ORACLE_LIBTORCH
