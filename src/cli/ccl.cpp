@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/ccl/algorithms.h"
 #include "cli/ccl/output.h"
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tune.h"
@@ -55,6 +57,23 @@ void check_operations(const std::vector<std::string>& names, const ccl::Test& te
   }
 }
 
+/// Puts all algorithms that can run in the place of "all", and of none where several are wanted. What is wrong with one
+/// of several is said before any is measured.
+void choose_algorithms(const CclCommand& command, const ccl::Test& test, const SimulateOptions& options,
+                       const ccl::Simulate& simulate, ccl::Request& request) {
+  auto& names = request.algorithms;
+  if (names.empty() && command.compare) names = {"auto", "all"};
+  if (names.empty() && !command.tune.empty()) names = {"all"};
+  if (const auto all = std::ranges::find(names, "all"); all != names.end()) {
+    const auto every = ccl::algorithms_that_run(test, request.ranks, options, simulate);
+    names.insert(names.erase(all), every.begin(), every.end());
+  }
+  if (command.compare && names.size() < 2)
+    throw ConfigurationError(
+        "--compare needs two or more --algo NAME or --msccl FILE, or none of them for all that run");
+  if (names.size() > 1) ccl::check_algorithms(names, request.ranks, options, simulate);
+}
+
 /// Adds what was measured to the file, which may be there.
 void write_tuning(const std::string& path, const ccl::Test& test, const ccl::Sweep& sweep,
                   const SimulateOptions& options, const ccl::Simulate& simulate) {
@@ -98,8 +117,7 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);
   };
-  if (!command.tune.empty() && request.algorithms.empty())
-    request.algorithms = ccl::algorithms_that_run(test, request.ranks, options, plainly);
+  choose_algorithms(command, test, options, plainly, request);
   status.show("measuring " + std::string(test.name));
   const ccl::Sweep sweep = ccl::sweep(test, request, options, plainly);
   status.clear();

@@ -411,13 +411,13 @@ struct CclTexts {
     add_text(*command, "-t,--nthreads", threads, "N", "Of nccl-tests: ranks are -t times -g");
     for (auto& [names, why, values] : ignored)
       add_text(*command, names, values, "N", "Of nccl-tests: changes nothing here")->group("");
-    add_text(*command, "--algo", algorithms, "NAME", "Algorithm, or entry of the collectives file; repeatable");
+    add_text(*command, "--algo", algorithms, "NAME", "Algorithm, entry of the collectives file, or all; repeatable");
     add_text(*command, "--load", load, "FILE", "C++ file with algorithms and component models of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
     add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
     command->add_flag("--alike-devices", alike_devices, "All devices do the same: measure one of them")
         ->disable_flag_override();
-    command->add_flag("--compare", compare, "Bus bandwidth of the algorithms side by side, the best marked")
+    command->add_flag("--compare", compare, "Bus bandwidth side by side, the best marked: of --algo, or of all")
         ->disable_flag_override();
     command->add_flag("--bound", bound, "The least time that any algorithm could take, beside each row")
         ->disable_flag_override();
@@ -457,8 +457,6 @@ struct CclTexts {
     out.json = single("--json", json, "");
     out.csv = single("--csv", csv, "");
     if (out.json == "-" && out.csv == "-") throw ConfigurationError("--json - and --csv - both want standard output");
-    if (compare && algorithms.size() + msccl.size() < 2)
-      throw ConfigurationError("--compare needs two or more --algo NAME or --msccl FILE");
     if (!threads.empty() && ranks == 0) out.notes.emplace_back("-t without -g: as many ranks as there are SIPs");
     for (const auto& [names, why, values] : ignored)
       if (!values.empty()) out.notes.push_back(std::string(names, 2) + " changes nothing: " + why);

@@ -121,20 +121,26 @@ std::string to_comparison(const Sweep& sweep) {
     if (std::ranges::find(algorithms, row.algorithm) == algorithms.end()) algorithms.push_back(row.algorithm);
     sizes[{row.type, row.reduction, row.root, row.size.count()}][row.algorithm] = &row;
   }
+  const bool bound = !sweep.rows.empty() && sweep.rows.front().bound_us;
+  const auto width = [](const std::string& algorithm) { return std::max<std::size_t>(20, algorithm.size()); };
   std::string text = "# Bus bandwidth in GB/s; * marks the best\n";
   text += fmt::format("# {:>10}  {:>8}  {:>6}  {:>6}", "size", "type", "redop", "root");
-  for (const std::string& algorithm : algorithms) text += fmt::format("  {:>20}", algorithm);
-  text += '\n';
+  for (const std::string& algorithm : algorithms) text += fmt::format("  {:>{}}", algorithm, width(algorithm));
+  text += bound ? fmt::format("  {:>10}\n", "bound") : "\n";
   for (const auto& [key, rows] : sizes) {
     const auto& [type, reduction, root, size] = key;
     text += fmt::format("{:>12}  {:>8}  {:>6}  {:>6}", size, type, reduction, root);
     double best = 0;
     for (const auto& [algorithm, row] : rows) best = std::max(best, row->bus_bandwidth);
     for (const std::string& algorithm : algorithms) {
-      const double bandwidth = rows.at(algorithm)->bus_bandwidth;
-      text += fmt::format("  {:>19.2f}{}", bandwidth, bandwidth == best ? '*' : ' ');
+      const auto row = rows.find(algorithm);  // none where an error came before it
+      const double bandwidth = row == rows.end() ? 0 : row->second->bus_bandwidth;
+      text += row == rows.end()
+                  ? fmt::format("  {:>{}} ", "-", width(algorithm) - 1)
+                  : fmt::format("  {:>{}.2f}{}", bandwidth, width(algorithm) - 1, bandwidth == best ? '*' : ' ');
     }
-    text += '\n';
+    const Row& first = *rows.begin()->second;
+    text += bound ? fmt::format("  {:>10.2f}\n", first.bus_bandwidth * first.time_us / *first.bound_us) : "\n";
   }
   return text;
 }

@@ -6,55 +6,16 @@
 #include <cmath>
 #include <map>
 
+#include "cli/ccl/algorithms.h"
 #include "distributed/algorithm_choice.h"
 #include "distributed/tuning.h"
-#include "kernbench/error.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 
 namespace kernbench::cli::ccl {
-namespace {
-
-using distributed::CollectiveOperation;
-
-CollectiveOperation operation_of(const Test& test) {
-  for (const CollectiveOperation operation : distributed::kCollectiveOperations) {
-    if (!distributed::can_be_automatic(operation)) continue;
-    if (find_test(distributed::name(operation)).name == test.name) return operation;
-  }
-  throw ConfigurationError(fmt::format("--tune: there is one algorithm for {}, and nothing to choose from", test.name));
-}
-
-/// Runs `body` in a simulation of its own, with its context.
-void look(const SimulateOptions& options, const Simulate& simulate,
-          const std::function<void(runtime::HostContext&)>& body) {
-  SimulateOptions plain = options;
-  plain.data = false;
-  simulate(plain, [&] { body(runtime::current_context("ccl")); });
-}
-
-}  // namespace
-
-std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
-                                             const Simulate& simulate) {
-  const CollectiveOperation operation = operation_of(test);
-  std::vector<std::string> names;
-  look(options, simulate, [&](runtime::HostContext& context) {
-    const auto& machine = context.simulation.topology();
-    const auto spec = distributed::algorithm_of(context, {});
-    const int members = ranks > 0 ? ranks : machine.system.sips;
-    const distributed::GroupDescription group{members, members > machine.system.sips, spec, machine};
-    for (const auto& algorithm : spec.table->all()) {
-      const bool runs = algorithm.operation == operation && (members < 2 || algorithm.refusal(group).empty());
-      if (runs) names.emplace_back(algorithm.name);
-    }
-  });
-  return names;
-}
-
 std::string to_tuning(const Test& test, const Sweep& sweep, const SimulateOptions& options, const std::string& before,
                       const std::string& path, const Simulate& simulate) {
-  const CollectiveOperation operation = operation_of(test);
+  const auto operation = operation_to_choose_for(test);
   std::map<std::int64_t, std::map<std::string, double>> times;  // by size and algorithm
   std::vector<std::string> order;
   for (const Row& row : sweep.rows) {

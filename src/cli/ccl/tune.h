@@ -2,19 +2,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "cli/ccl/request.h"
 #include "cli/ccl/sweep.h"
 #include "cli/ccl/tests.h"
 #include "kernbench/simulate.h"
 
 namespace kernbench::cli::ccl {
-
-/// The algorithms of a test's operation that can run on as many ranks, those of `options` too. ConfigurationError for
-/// an operation whose algorithm is not chosen automatically.
-std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
-                                             const Simulate& simulate);
 
 /// The text of a file that says what `before` (of the file `path`; empty: nothing) says, and for the sweep's operation
 /// and ranks the algorithm that took the least time, of the rank that was through last, over all of its rows of a size.

@@ -1,0 +1,65 @@
+#include "cli/ccl/algorithms.h"
+
+#include <fmt/format.h>
+
+#include "distributed/algorithm_choice.h"
+#include "kernbench/error.h"
+#include "runtime/context.h"
+#include "runtime/simulation.h"
+
+namespace kernbench::cli::ccl {
+namespace {
+
+using distributed::CollectiveOperation;
+
+/// So many ranks, or one on each SIP; refers to both arguments.
+distributed::GroupDescription group_of(const runtime::HostContext& context, int ranks,
+                                       const distributed::AlgorithmSpec& algorithm) {
+  const auto& machine = context.simulation.topology();
+  const int members = ranks > 0 ? ranks : machine.system.sips;
+  return {members, members > machine.system.sips, algorithm, machine};
+}
+
+}  // namespace
+
+void look(const SimulateOptions& options, const Simulate& simulate,
+          const std::function<void(runtime::HostContext&)>& body) {
+  SimulateOptions plain = options;
+  plain.data = false;
+  simulate(plain, [&] { body(runtime::current_context("ccl")); });
+}
+
+CollectiveOperation operation_to_choose_for(const Test& test) {
+  for (const CollectiveOperation operation : distributed::kCollectiveOperations) {
+    if (!distributed::can_be_automatic(operation)) continue;
+    if (find_test(distributed::name(operation)).name == test.name) return operation;
+  }
+  throw ConfigurationError(fmt::format("{}: there is one algorithm, and nothing to choose from", test.name));
+}
+
+std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
+                                             const Simulate& simulate) {
+  const CollectiveOperation operation = operation_to_choose_for(test);
+  std::vector<std::string> names;
+  look(options, simulate, [&](runtime::HostContext& context) {
+    const auto spec = distributed::algorithm_of(context, {});
+    const auto group = group_of(context, ranks, spec);
+    for (const auto& algorithm : spec.table->all()) {
+      const bool runs = algorithm.operation == operation && (group.ranks < 2 || algorithm.refusal(group).empty());
+      if (runs) names.emplace_back(algorithm.name);
+    }
+  });
+  return names;
+}
+
+void check_algorithms(const std::vector<std::string>& names, int ranks, const SimulateOptions& options,
+                      const Simulate& simulate) {
+  look(options, simulate, [&](runtime::HostContext& context) {
+    for (const std::string& name : names) {
+      const auto spec = distributed::algorithm_of(context, name);
+      distributed::check_can_run(group_of(context, ranks, spec), "init_process_group");
+    }
+  });
+}
+
+}  // namespace kernbench::cli::ccl
