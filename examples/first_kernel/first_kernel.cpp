@@ -20,8 +20,8 @@ void scaled_add(tl::In x, tl::In y, tl::Tensor out, float alpha, std::int64_t bl
 
 // A host program: reads like PyTorch, runs in simulated time.
 KERNBENCH_BENCH(first_kernel, "x*2 + y on every PE of a device") {
-  auto options = torch::dtype(torch::kHalf).device("ahbm");
-  auto x = torch::randn({1 << 20}, options);
+  const auto numbers = torch::randn({1 << 20}, torch::kHalf);  // on the host
+  auto x = numbers.to("ahbm");
   auto y = torch::ones_like(x), out = torch::empty_like(x);
 
   torch::ahbm::Event start, end;

@@ -6,10 +6,13 @@
 
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 #include "tensor/promotion.h"
 
 namespace kernbench::torch::nn {
+
+using tensor::impl_of;
 
 namespace {
 
@@ -32,6 +35,14 @@ Tensor functional::dropout(const TensorOperand& x, const DropoutFuncOptions& opt
                     tensor::text_of(x.tensor.scalar_type())));
   }
   // f32, so that a type of few digits changes no probability.
+  if (const auto& impl = impl_of(x.tensor); !impl.functions && impl.storage->device) {
+    const Tensor out = torch::empty_like(x.tensor);
+    const auto draw = tensor::current_generator().take(out.numel());
+    if (out.numel() == 0) return out;
+    tensor::device_kernels("dropout").dropout(x.tensor, tensor::uniform_numbers("rand", draw, kFloat), options.p(),
+                                              out);
+    return out;
+  }
   const Tensor chance = torch::rand_like(x.tensor, torch::dtype(kFloat));
   return torch::where(chance.ge(options.p()), x.tensor * (1 / (1 - options.p())), torch::zeros_like(x.tensor));
 }

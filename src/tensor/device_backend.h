@@ -48,9 +48,6 @@ bool decides(HostRead read);
 
 class DeviceOperations;
 
-/// Writes elements [first, first + count) of a tensor, in row-major order, in its dtype, to `out`.
-using ElementSource = std::function<void(std::int64_t first, std::int64_t count, std::byte* out)>;
-
 /// The devices of the calling fiber's simulation.
 class DeviceBackend {
  public:
@@ -64,7 +61,8 @@ class DeviceBackend {
   virtual std::shared_ptr<DeviceStorage> allocate(std::string name, std::span<const std::int64_t> sizes, DType dtype,
                                                   int device, const DPPolicy& policy) = 0;
 
-  /// The initial contents of a freshly allocated tensor (randn, arange). `source` is not called under --no-data.
+  /// The initial contents of a freshly allocated tensor (linspace, eye), made on the host. `source` is not called under
+  /// --no-data.
   virtual void initialise(const std::shared_ptr<DeviceStorage>& storage, const ElementSource& source) = 0;
   /// Sets every element of the boxes to `element` (the bytes of one item).
   virtual void fill(const std::shared_ptr<DeviceStorage>& storage, std::span<const DeviceBox> boxes,

@@ -132,5 +132,11 @@ void DeviceOperations::embedding_backward(const torch::Tensor&, const torch::Ten
 void DeviceOperations::gather(const torch::Tensor&, std::int64_t, const torch::Tensor&, const torch::Tensor& out) {
   no_kernel("gather", out);
 }
+bool DeviceOperations::random(const RandomNumbers&, const torch::Tensor&) {
+  return false;
+}
+void DeviceOperations::dropout(const torch::Tensor&, const RandomNumbers&, double, const torch::Tensor& out) {
+  no_kernel("dropout", out);
+}
 
 }  // namespace kernbench::tensor

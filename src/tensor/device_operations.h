@@ -29,6 +29,7 @@
 #include "kernbench/torch/tensor.h"
 #include "kernbench/torch/types.h"
 #include "numerics/elementwise_table.h"
+#include "tensor/random.h"
 
 namespace kernbench::tensor {
 
@@ -205,6 +206,15 @@ class DeviceOperations {
   /// out[…, i, …] = x[…, index[…, i, …], …] along `dimension`; `index` has the shape of `out`.
   virtual void gather(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& index,
                       const torch::Tensor& out);
+
+  // ---- random numbers ------------------------------------------------------------------------------------------
+
+  /// Each element of `out` becomes that of `numbers` at its place in row-major order, bit for bit. True when it was
+  /// done; false sends the caller through the host.
+  virtual bool random(const RandomNumbers& numbers, const torch::Tensor& out);
+  /// out = x * (1 / (1 - p)) where the number of `chance` (f32) at the element's place is at least p, else 0, rounded
+  /// as multiply rounds.
+  virtual void dropout(const torch::Tensor& x, const RandomNumbers& chance, double p, const torch::Tensor& out);
 };
 
 }  // namespace kernbench::tensor

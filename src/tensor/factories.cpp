@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -14,15 +15,18 @@
 #include "tensor/device_operations.h"
 #include "tensor/dimensions.h"
 #include "tensor/element.h"
+#include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 #include "tensor/random.h"
 #include "tensor/tensor_impl.h"
 
 namespace kernbench::torch {
 
+using tensor::Distribution;
 using tensor::ElementSource;
 using tensor::Generator;
 using tensor::impl_of;
+using tensor::RandomNumbers;
 using tensor::TensorImpl;
 
 namespace {
@@ -94,21 +98,42 @@ void require_floating(ScalarType dtype, const char* call) {
   throw ValueError(text.str());
 }
 
-enum class Distribution : std::uint8_t { uniform, normal };
+/// The next numbers of the generator, one for each element.
+Generator::Draw draw_for(const Tensor& tensor) {
+  return tensor::current_generator().take(tensor.numel());
+}
 
-Tensor random(Tensor tensor, Distribution distribution, const char* call) {
-  const ScalarType dtype = tensor.scalar_type();
-  require_floating(dtype, call);
-  const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
-  return initialised(
-      tensor,
-      [=](std::int64_t first, std::int64_t count, std::byte* out) {
-        if (distribution == Distribution::normal)
-          tensor::fill_normal(draw, dtype, first, count, out);
-        else
-          tensor::fill_uniform(draw, dtype, first, count, out);
-      },
-      call);
+RandomNumbers normal_numbers(const char* name, Generator::Draw draw, ScalarType dtype) {
+  return {name, Distribution::normal, false, draw, [=](std::int64_t first, std::int64_t count, std::byte* out) {
+            tensor::fill_normal(draw, dtype, first, count, out);
+          }};
+}
+
+RandomNumbers integers(const char* name, Generator::Draw draw, std::int64_t low, std::int64_t high, ScalarType dtype) {
+  return {name, Distribution::integers, false, draw, [=](std::int64_t first, std::int64_t count, std::byte* out) {
+            tensor::fill_integers(draw, low, high, dtype, first, count, out);
+          }};
+}
+
+/// Makes the numbers on the device of `tensor`; false when it has none, or cannot.
+bool random_on_device(const Tensor& tensor, const RandomNumbers& numbers, const char* call) {
+  if (!impl_of(tensor).storage->device || tensor.numel() == 0) return false;
+  return tensor::current_backend(call).operations().random(numbers, tensor);
+}
+
+/// A tensor that was just allocated.
+Tensor random(const Tensor& tensor, const RandomNumbers& numbers, const char* call) {
+  return random_on_device(tensor, numbers, call) ? tensor : initialised(tensor, numbers.elements, call);
+}
+
+Tensor random_uniform(const Tensor& tensor, const char* call) {
+  require_floating(tensor.scalar_type(), call);
+  return random(tensor, tensor::uniform_numbers("rand", draw_for(tensor), tensor.scalar_type()), call);
+}
+
+Tensor random_normal(const Tensor& tensor, const char* call) {
+  require_floating(tensor.scalar_type(), call);
+  return random(tensor, normal_numbers("randn", draw_for(tensor), tensor.scalar_type()), call);
 }
 
 /// Elements low + scale * x, computed in double and rounded once.
@@ -127,9 +152,12 @@ ElementSource scaled(const Fill& fill, double low, double scale, ScalarType dtyp
   };
 }
 
-/// Writes what `source` makes, in row-major order; of host elements that nobody has looked at it makes none.
-void write_all(const Tensor& tensor, const ElementSource& source, const char* call) {
+/// Writes the numbers in row-major order; of host elements that nobody has looked at it makes none.
+void write_all(const Tensor& tensor, const RandomNumbers& numbers, const char* call) {
   const TensorImpl& target = impl_of(tensor);
+  const ElementSource& source = numbers.elements;
+  if (target.storage->device) tensor::check_in_place(call, tensor, target.sizes, target.dtype, {});
+  if (random_on_device(tensor, numbers, call)) return;
   if (!target.storage->device && !target.storage->is_made() && target.is_whole()) {
     target.storage->make_by(source, target.dtype);
   } else {
@@ -137,19 +165,39 @@ void write_all(const Tensor& tensor, const ElementSource& source, const char* ca
   }
 }
 
-Tensor random_integers(Tensor tensor, std::int64_t low, std::int64_t high, const char* call) {
-  const Generator::Draw draw = tensor::current_generator().take(tensor.numel());
-  return initialised(
-      tensor,
-      [=, dtype = tensor.scalar_type()](std::int64_t first, std::int64_t count, std::byte* out) {
-        tensor::fill_integers(draw, low, high, dtype, first, count, out);
-      },
-      call);
+Tensor random_integers(const Tensor& tensor, std::int64_t low, std::int64_t high, const char* call) {
+  return random(tensor, integers("randint", draw_for(tensor), low, high, tensor.scalar_type()), call);
 }
 
 void check_range(std::int64_t low, std::int64_t high) {
   if (low >= high)
     throw ValueError(fmt::format("random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high));
+}
+
+/// One beyond the numbers that random_ draws: all that the type has, or counts up to exactly.
+std::int64_t end_of_range(ScalarType type) {
+  switch (type) {
+    case kBool:
+      return 2;
+    case kByte:
+      return std::int64_t{std::numeric_limits<std::uint8_t>::max()} + 1;
+    case kChar:
+      return std::int64_t{std::numeric_limits<std::int8_t>::max()} + 1;
+    case kInt:
+      return std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
+    case kHalf:
+      return (std::int64_t{1} << 11) + 1;
+    case kBFloat16:
+      return (std::int64_t{1} << 8) + 1;
+    case kFloat:
+      return (std::int64_t{1} << 24) + 1;
+    case kDouble:
+      return (std::int64_t{1} << 53) + 1;
+    case kLong:
+      return std::numeric_limits<std::int64_t>::max();
+    default:
+      tensor::fail_type("random_", type, "give a range");
+  }
 }
 
 /// Elements first + i * step, computed as double or as 64-bit integers.
@@ -279,11 +327,11 @@ Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options, Where w
 
 Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("rand", where);
-  return random(allocate(size, options.dtype(), options, "rand"), Distribution::uniform, "rand");
+  return random_uniform(allocate(size, options.dtype(), options, "rand"), "rand");
 }
 Tensor randn(IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("randn", where);
-  return random(allocate(size, options.dtype(), options, "randn"), Distribution::normal, "randn");
+  return random_normal(allocate(size, options.dtype(), options, "randn"), "randn");
 }
 Tensor randint(std::int64_t high, IntArrayRef size, const TensorOptions& options, Where where) {
   const tensor::HostCall here("randint", where);
@@ -300,22 +348,37 @@ const Tensor& Tensor::uniform_(double from, double to, Where where) const {
   require_floating(impl_of(*this).dtype, "uniform_");
   if (!(from <= to))
     throw ValueError(fmt::format("uniform_ expects to return a [from, to) range, but found from={} > to={}", from, to));
-  const Generator::Draw draw = tensor::current_generator().take(numel());
+  const Generator::Draw draw = draw_for(*this);
   const auto fill = [=, type = dtype()](std::int64_t first, std::int64_t count, std::byte* out) {
     tensor::fill_uniform(draw, from, to, type, first, count, out);
   };
-  return write_all(*this, fill, "uniform_"), *this;
+  return write_all(*this, {"uniform", Distribution::uniform, true, draw, fill}, "uniform_"), *this;
 }
 
 const Tensor& Tensor::normal_(double mean, double std, Where where) const {
   const tensor::HostCall here("normal_", where);
   require_floating(impl_of(*this).dtype, "normal_");
   if (!(std >= 0)) throw ValueError(fmt::format("normal_ expects std >= 0.0, but found std {}", std));
-  const Generator::Draw draw = tensor::current_generator().take(numel());
+  const Generator::Draw draw = draw_for(*this);
   const auto fill = [=](std::int64_t first, std::int64_t count, std::byte* out) {
     tensor::fill_normal(draw, kDouble, first, count, out);
   };
-  return write_all(*this, scaled(fill, mean, std, dtype()), "normal_"), *this;
+  const ElementSource elements = scaled(fill, mean, std, dtype());
+  return write_all(*this, {"normal", Distribution::normal, true, draw, elements}, "normal_"), *this;
+}
+
+const Tensor& Tensor::random_(std::int64_t from, std::optional<std::int64_t> to, Where where) const {
+  const tensor::HostCall here("random_", where);
+  const std::int64_t end = to.value_or(end_of_range(scalar_type()));
+  if (from >= end) {
+    tensor::fail("random_",
+                 fmt::format("random_ expects 'from' to be less than 'to', but got from={} >= to={}", from, end));
+  }
+  return write_all(*this, integers("random", draw_for(*this), from, end, scalar_type()), "random_"), *this;
+}
+const Tensor& Tensor::random_(Where where) const {
+  const tensor::HostCall here("random_", where);
+  return random_(0, std::nullopt);
 }
 
 void manual_seed(std::uint64_t seed) {
@@ -341,11 +404,11 @@ Tensor full_like(const TensorOperand& other, const Scalar& value, const TensorOp
 }
 Tensor rand_like(const TensorOperand& other, const TensorOptions& options) {
   const tensor::HostCall here("rand_like", other.where);
-  return random(allocate_like(other.tensor, options, "rand_like"), Distribution::uniform, "rand_like");
+  return random_uniform(allocate_like(other.tensor, options, "rand_like"), "rand_like");
 }
 Tensor randn_like(const TensorOperand& other, const TensorOptions& options) {
   const tensor::HostCall here("randn_like", other.where);
-  return random(allocate_like(other.tensor, options, "randn_like"), Distribution::normal, "randn_like");
+  return random_normal(allocate_like(other.tensor, options, "randn_like"), "randn_like");
 }
 Tensor randint_like(const TensorOperand& other, std::int64_t low, std::int64_t high, const TensorOptions& options) {
   const tensor::HostCall here("randint_like", other.where);

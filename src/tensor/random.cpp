@@ -75,6 +75,12 @@ double largest_below(double limit, DType dtype) {
 
 }  // namespace
 
+RandomNumbers uniform_numbers(const char* name, Generator::Draw draw, DType dtype) {
+  return {name, Distribution::uniform, false, draw, [=](std::int64_t first, std::int64_t count, std::byte* out) {
+            fill_uniform(draw, dtype, first, count, out);
+          }};
+}
+
 void fill_uniform(Generator::Draw draw, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) {
   fill_blocks<float>(DType::f32, dtype, first, count, out,
                      [&](std::span<float> block, std::uint64_t at) { fill_unit(block, draw, at, dtype); });

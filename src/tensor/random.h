@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "kernbench/dtype.h"
 
 namespace kernbench::tensor {
+
+/// Writes elements [first, first + count) of a tensor, in row-major order, in its dtype, to `out`.
+using ElementSource = std::function<void(std::int64_t first, std::int64_t count, std::byte* out)>;
 
 /// The state of one fiber's generator: how many numbers of the stream of `seed` have been used.
 class Generator {
@@ -32,6 +36,19 @@ class Generator {
   std::uint64_t seed_;
   std::uint64_t offset_ = 0;
 };
+
+enum class Distribution : std::uint8_t { uniform, normal, integers };
+
+/// What the elements of a tensor become, for whoever makes them: the host, or a device.
+struct RandomNumbers {
+  const char* name;  // of the launch
+  Distribution distribution = Distribution::uniform;
+  bool scaled = false;  // to a range, or by a mean and a deviation
+  Generator::Draw draw;
+  ElementSource elements;
+};
+/// Uniform numbers in [0, 1), as rand has them.
+RandomNumbers uniform_numbers(const char* name, Generator::Draw draw, DType dtype);
 
 /// Elements [first, first + count) of a draw, written as `dtype` (floating-point). Uniform numbers have as many random
 /// bits as the type has digits, at most 24, so that none is rounded up to the end of the range.

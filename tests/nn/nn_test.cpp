@@ -91,6 +91,37 @@ TEST(Dropout, IsTheSameOnADevice) {
   EXPECT_GT(result.launches.size(), 0u);
 }
 
+TEST(Dropout, OnADeviceIsOneLaunchWithTheBitsOfTheHost) {
+  std::size_t calls = 0;
+  const auto result = simulate({.topology = "tiny", .quick_plans = true}, [&] {
+    using View = std::function<Tensor(const Tensor&)>;
+    const std::vector<View> views = {[](const Tensor& x) { return x; }, [](const Tensor& x) { return x.t(); },
+                                     [](const Tensor& x) { return x.narrow(1, 2, 5); },
+                                     [](const Tensor& x) { return x.select(0, 1).expand({6, 21}); }};
+    for (const ScalarType type : {kFloat, kHalf, kBFloat16}) {
+      const Tensor host = input({33, 21}).to(type);
+      for (const Placement placement : {Placement::row_wise, Placement::column_wise, Placement::replicate}) {
+        const Tensor device = host.to(torch::device("ahbm").placement({.cube = placement, .pe = placement}));
+        for (const View& view : views) {
+          const Dropout dropout(calls % 2 == 0 ? 0.1 : 0.37);
+          torch::manual_seed(calls);
+          torch::rand({3});
+          const Tensor expected = dropout(view(host)).contiguous(), next = torch::rand({2});
+          torch::manual_seed(calls);
+          torch::rand({3});
+          const Tensor found = dropout(view(device));
+          EXPECT_TRUE(torch::equal(torch::rand({2}), next)) << calls;
+          EXPECT_EQ(found.scalar_type(), type);
+          EXPECT_TRUE(torch::equal(found.cpu(), expected)) << calls;
+          ++calls;
+        }
+      }
+    }
+  });
+  ASSERT_EQ(result.launches.size(), calls);
+  for (const auto& launch : result.launches) EXPECT_EQ(launch.kernel, "dropout");
+}
+
 TEST(Containers, HoldOneAnother) {
   on_tiny([] {
     Sequential inner(Linear(3, 4), ReLU()), outer(inner, Sequential(Linear(4, 2)));

@@ -30,6 +30,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
                    DType compute, const torch::Tensor& out) override;
   bool copy(const torch::Tensor& from, const torch::Tensor& to) override;
   bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out) override;
+  bool random(const tensor::RandomNumbers& numbers, const torch::Tensor& out) override;
+  void dropout(const torch::Tensor& x, const tensor::RandomNumbers& chance, double p,
+               const torch::Tensor& out) override;
   void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out) override;
 
   void reduce(tensor::ReduceOperation operation, const torch::Tensor& x, std::span<const std::int64_t> dimensions,

@@ -7,6 +7,7 @@
 #include "runtime/functions/device_kernels.h"
 #include "tile/compute/elementwise.h"
 #include "tile/library/activation.h"
+#include "tile/library/random.h"
 #include "tile/library/tile_functions.h"
 #include "tile/library/tile_math.h"
 
@@ -210,7 +211,51 @@ tl::Tile result_of(const ComposedOperation& operation, const Operands& operands)
   });
 }
 
+library::RandomNumbers kernel_numbers(const tensor::RandomNumbers& numbers, DType dtype) {
+  const auto law = [&] {
+    switch (numbers.distribution) {
+      case tensor::Distribution::normal:
+        return library::RandomLaw::normal;
+      case tensor::Distribution::integers:
+        return library::RandomLaw::integers;
+      default:
+        return library::RandomLaw::uniform;
+    }
+  }();
+  return {law, numbers.scaled, numbers.draw.offset, dtype, numbers.elements};
+}
+
+tl::Extents extents_of(const Tensor& tensor) {
+  return tl::Extents(std::span<const std::int64_t>(tensor.sizes().begin(), tensor.sizes().size()));
+}
+
 }  // namespace
+
+bool SimulatedOperations::random(const tensor::RandomNumbers& numbers, const Tensor& out) {
+  map(
+      numbers.name, {}, out,
+      [mine = kernel_numbers(numbers, out.scalar_type()), sizes = extents_of(out)](
+          const Tiles&, const library::Box& block) { return library::random_tile(mine, sizes, block); },
+      4);
+  return true;
+}
+
+void SimulatedOperations::dropout(const Tensor& x, const tensor::RandomNumbers& chance, double p, const Tensor& out) {
+  map("dropout", {x}, out,
+      [chances = kernel_numbers(chance, DType::f32), sizes = extents_of(out), p](const Tiles& tiles,
+                                                                                 const library::Box& block) {
+        const DType type = tiles.front().dtype();
+        const auto number = [&](double value, DType as) {
+          return Side{0, tl::Scalar(value)}.tile(tiles, block.shape.size(), as);
+        };
+        const double factor = 1 / (1 - p);
+        const auto scaled =
+            binary_tile(BinaryOperation::multiply, tiles.front(), number(factor, number_type(factor, type)));
+        const auto stays = binary_tile(BinaryOperation::greater_equal, library::random_tile(chances, sizes, block),
+                                       number(p, DType::f32));
+        return tl::where(stays, tl::cast(scaled, type), number(0, type));
+      });
+}
 
 void SimulatedOperations::elementwise(const tensor::ElementwiseInfo& operation,
                                       std::span<const tensor::DeviceOperand> operands, DType compute,

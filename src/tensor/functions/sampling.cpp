@@ -1,4 +1,4 @@
-// Random choices, made of random tensors: bernoulli, multinomial, randperm, random_; and new tensors like a given one.
+// Random choices, made of random tensors: bernoulli, multinomial, randperm; and new tensors like a given one.
 #include <fmt/format.h>
 
 #include <limits>
@@ -48,40 +48,13 @@ Tensor Tensor::new_full(IntArrayRef size, const Scalar& value, const TensorOptio
 
 namespace {
 
-/// One beyond the numbers that random_ draws: all that the type has, or counts up to exactly.
-std::int64_t end_of_range(ScalarType type) {
-  switch (type) {
-    case kBool:
-      return 2;
-    case kByte:
-      return std::int64_t{std::numeric_limits<std::uint8_t>::max()} + 1;
-    case kChar:
-      return std::int64_t{std::numeric_limits<std::int8_t>::max()} + 1;
-    case kInt:
-      return std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
-    case kHalf:
-      return (std::int64_t{1} << 11) + 1;
-    case kBFloat16:
-      return (std::int64_t{1} << 8) + 1;
-    case kFloat:
-      return (std::int64_t{1} << 24) + 1;
-    case kDouble:
-      return (std::int64_t{1} << 53) + 1;
-    case kLong:
-      return std::numeric_limits<std::int64_t>::max();
-    default:
-      tensor::fail_type("random_", type, "give a range");
-  }
-}
-
 void check_probability(const char* call, double p) {
   if (!(p >= 0 && p <= 1)) fail(call, fmt::format("bernoulli_ expects p to be in [0, 1], but got p={}", p));
 }
 
 /// 1 where a new random number is below p.
 Tensor draws_below(const Tensor& p, ScalarType type) {
-  const Tensor numbers = torch::rand(p.sizes(), torch::dtype(kFloat).device(p.device()));
-  return numbers.lt(p).to(type);
+  return torch::rand_like(p, torch::dtype(kFloat)).lt(p).to(type);
 }
 
 void check_probabilities(const char* call, const Tensor& p) {
@@ -92,22 +65,10 @@ void check_probabilities(const char* call, const Tensor& p) {
 
 }  // namespace
 
-const Tensor& Tensor::random_(std::int64_t from, std::optional<std::int64_t> to, Where where) const {
-  const tensor::HostCall here("random_", where);
-  const std::int64_t end = to.value_or(end_of_range(scalar_type()));
-  if (from >= end)
-    fail("random_", fmt::format("random_ expects 'from' to be less than 'to', but got from={} >= to={}", from, end));
-  return copy_(torch::randint(from, end, sizes(), scalar_type()));
-}
-const Tensor& Tensor::random_(Where where) const {
-  const tensor::HostCall here("random_", where);
-  return random_(0, std::nullopt);
-}
-
 const Tensor& Tensor::bernoulli_(double p, Where where) const {
   const tensor::HostCall here("bernoulli_", where);
   check_probability("bernoulli_", p);
-  return copy_(torch::rand(sizes(), torch::dtype(kFloat).device(device())).lt(p));
+  return copy_(torch::rand_like(*this, torch::dtype(kFloat)).lt(p));
 }
 const Tensor& Tensor::bernoulli_(const Tensor& p, Where where) const {
   const tensor::HostCall here("bernoulli_", where);

@@ -192,6 +192,8 @@ inline constexpr auto kTopk = changing("topk", "topk(x, k, dim)", VectorOperatio
 inline constexpr auto kHistogram =
     changing("histogram", "histogram(x, bins, mask)", VectorOperation::compare, Accepts::integers, ResultType::index,
              "[bins]; each lane is compared with each bin; another number: all invalid");
+/// Of one round of Philox4x32: two products of 32 bits (lower and upper half of each), four exclusive ors, two sums.
+inline constexpr std::int64_t kPhiloxRoundOperations = 10;
 inline constexpr auto kRandint =
     unary("randint", "randint(seed, offset)", VectorOperation::multiply, Accepts::integers, ResultType::index,
           "Philox4x32-10, as Triton's, to the bit; 100 operations a lane");

@@ -17,9 +17,6 @@ using Inputs = std::span<const numerics::Value>;
 
 namespace {
 
-/// Of one round of Philox4x32: two products of 32 bits (lower and upper half of each), four exclusive ors, two sums.
-constexpr std::int64_t kOperationsOfRound = 10;
-
 /// The first `words` words of each lane, of shape {lanes, words}.
 Tile random_words(const OperationInfo& info, std::int64_t seed, const Tile& offset, int words, int rounds,
                   const Where& where) {
@@ -40,7 +37,7 @@ Tile random_words(const OperationInfo& info, std::int64_t seed, const Tile& offs
                                            return numerics::philox(executor, static_cast<std::uint64_t>(seed),
                                                                    inputs[0], words, rounds);
                                          },
-                                     .elements = lanes * rounds * kOperationsOfRound},
+                                     .elements = lanes * rounds * operations::kPhiloxRoundOperations},
                                     where);
 }
 
