@@ -210,7 +210,10 @@ void train(const Run& run, const gpt::Weights& weights, gpt::LanguageModel& mode
   report_metric("optimizer of a step", optimizer / steps, "us");
   report_metric("tokens per second", static_cast<double>(run.tokens * run.batch) * 1e6 / step, "1/s");
   report_memory(run);
-  if (!run.checked || !floating_point_enabled()) return;
+  if (!floating_point_enabled()) return;
+  report_metric("loss of the first step", losses.front().item<double>(), "");
+  report_metric("loss of the last step", losses.back().item<double>(), "");
+  if (!run.checked) return;
   // The first step has the model's own weights; a mean of many logarithms rounds less than each.
   const double expected = loss_on_the_host(run, weights);
   const double unit = run.dtype == DType::f32 ? 0x1p-20 : run.dtype == DType::f16 ? 0x1p-9 : 0x1p-6;

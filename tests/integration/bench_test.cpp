@@ -182,10 +182,12 @@ TEST(Benches, TrainALanguageModelWithDataAndWithout) {
   for (const char* const part : {"forward of a step", "backward of a step", "optimizer of a step"})
     parts += result.metrics.at(part).value;
   EXPECT_NEAR(parts, result.metrics.at("time of a step").value, 1e-6 * parts);
+  EXPECT_LT(result.metrics.at("loss of the last step").value, result.metrics.at("loss of the first step").value);
   options.data = false;
   const RunResult without = run_built_in("gpt", parameters, options);
   ASSERT_FALSE(without.error) << without.error->message;
   EXPECT_TRUE(without.checks.empty());
+  EXPECT_FALSE(without.metrics.contains("loss of the first step"));
   EXPECT_GT(without.metrics.at("time of a step").value, 0);
   EXPECT_THAT(without.warnings, ::testing::Contains(::testing::StartsWith("gather: its indices are not known")));
 }
