@@ -38,10 +38,9 @@ void check_reduction(const char* call, ReduceOp op, DType dtype) {
         call));
   }
   throw ValueError(
-      fmt::format("{}: Cannot use ReduceOp.{} with a tensor of {}: {}", call, name(op), type,
-                  op == ReduceOp::AVG && is_integer(dtype)
-                      ? "an average of integers is none; use SUM, or convert the tensor to Float"
-                      : "the devices have no such arithmetic; convert the tensor first, to Int or Half, say"));
+      fmt::format("{}: Cannot use ReduceOp.{} with a tensor of {}: the devices have no such arithmetic; convert the "
+                  "tensor first, to Int or Half, say",
+                  call, name(op), type));
 }
 
 int checked_root(const char* call, const GroupHandle& handle, std::optional<int> rank, std::optional<int> group_rank,

@@ -388,6 +388,69 @@ TEST(PremulSum, AddsWhatEachRankHasMultiplied) {
   }
 }
 
+TEST(Average, IsTheSumWithTheFactorOneOverTheRanks) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      torch::manual_seed(static_cast<std::uint64_t>(rank + 1));
+      const auto values = torch::randn({1000}).to(dtype);
+      const auto average = values.to("ahbm"), sum = values.to("ahbm");
+      dist::all_reduce(average, ReduceOp::AVG);
+      // A factor on the host is computed with in f32, one on the device in the type of the tensor, as NCCL does.
+      dist::all_reduce(sum, dist::_make_nccl_premul_sum(row(1.0 / 3, dtype, 1)));
+      EXPECT_TRUE(torch::equal(average.cpu(), sum.cpu())) << name(dtype);
+    }
+  }));
+}
+
+TEST(Average, LeavesTheTensorsOfOthersThanTheRoot) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const auto x = row(rank + 1), whole = row(rank + 1, DType::f32, 8), block = row(0, DType::f32, 4);
+    dist::reduce(x, 1, ReduceOp::AVG);
+    expect_all(x, rank == 1 ? 1.5 : 1);
+    dist::reduce_scatter_tensor(block, whole, ReduceOp::AVG);
+    expect_all(block, 1.5);
+    expect_all(whole, rank + 1);
+  }));
+}
+
+TEST(Average, OfIntegersIsTheirSumDividedTowardZero) {
+  for (const char* algorithm : {"ring", "direct"}) {
+    expect_ok(on_group(3, {.algorithm = algorithm}, [](int rank) {
+      for (const DType dtype : {DType::i8, DType::i32, DType::i64}) {
+        const auto x = row(rank == 0 ? -20 : 3, dtype);
+        dist::all_reduce(x, ReduceOp::AVG);
+        expect_all(x, -4);  // -14 / 3
+      }
+      const auto bytes = row(80, DType::u8);
+      dist::all_reduce(bytes, ReduceOp::AVG);
+      expect_all(bytes, 80);
+      const auto wrapped = row(100, DType::u8);
+      dist::all_reduce(wrapped, ReduceOp::AVG);
+      expect_all(wrapped, 14);  // the sum is 300 - 256
+      const auto large = row(1LL << 52, DType::i64);
+      dist::all_reduce(large, ReduceOp::AVG);
+      expect_all(large, 1LL << 52);
+    }));
+  }
+}
+
+TEST(Booleans, AddAsOrAndMultiplyAsAnd) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const std::vector<double> mine = rank == 0 ? std::vector<double>{0, 0, 1, 1} : std::vector<double>{0, 1, 0, 1};
+    const auto reduced = [&](ReduceOp op) {
+      const auto x = torch::tensor(mine, torch::dtype(torch::kBool)).to("ahbm");
+      dist::all_reduce(x, op);
+      const auto host = x.cpu().to(torch::kDouble);
+      return std::vector<double>(host.data_ptr<double>(), host.data_ptr<double>() + host.numel());
+    };
+    for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::MAX, ReduceOp::BOR})
+      EXPECT_EQ(reduced(op), (std::vector<double>{0, 1, 1, 1}));
+    for (const ReduceOp op : {ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::BAND})
+      EXPECT_EQ(reduced(op), (std::vector<double>{0, 0, 0, 1}));
+    EXPECT_THAT(error_of([&] { reduced(ReduceOp::AVG); }), HasSubstr("Cannot use ReduceOp.AVG with a tensor of Bool"));
+  }));
+}
+
 TEST(PremulSum, OfPartsOfTensorsAndWithoutAWait) {
   expect_ok(on_group(4, {}, [](int rank) {
     const auto factor = dist::_make_nccl_premul_sum(2.0);
