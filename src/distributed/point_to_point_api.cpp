@@ -8,6 +8,7 @@
 
 #include "distributed/algorithms/point_to_point.h"
 #include "distributed/channels/channel_set.h"
+#include "distributed/collective.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
@@ -226,8 +227,9 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   return state;
 }
 
-WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor) {
-  return state ? std::make_shared<Work>(std::move(state), std::vector{tensor}) : nullptr;
+WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor, Where where) {
+  if (!state) return no_work(where);
+  return finish(std::move(state), true, {tensor});
 }
 
 }  // namespace
@@ -235,13 +237,13 @@ WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor) {
 WorkRef isend(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
               std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("isend", where);
-  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}), tensor);
+  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}), tensor, where);
 }
 
 WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag,
               std::optional<int> group_src, Where where) {
   const tensor::HostCall here("irecv", where);
-  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}), tensor);
+  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}), tensor, where);
 }
 
 void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,

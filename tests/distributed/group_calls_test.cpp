@@ -218,6 +218,40 @@ TEST(WorkAbort, EndsTheGroupOnAllRanks) {
   EXPECT_THAT(outcome.errors, Each(""));
 }
 
+// What async_op returns to a rank outside of the group is None in PyTorch.
+TEST(NoWork, OfARankThatIsNoMemberSaysSoWithTheCallWhenItIsUsed) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    const auto group = dist::new_group({0, 1});
+    const auto x = row(1), y = row(1), whole = row(1, DType::f32, 200);
+    const std::vector<dist::WorkRef> works{dist::all_reduce(x, ReduceOp::SUM, group, true),
+                                           dist::broadcast(x, 0, group, true),
+                                           dist::reduce(x, 0, ReduceOp::SUM, group, true),
+                                           dist::all_reduce(x, dist::_make_nccl_premul_sum(1.0), group, true),
+                                           dist::all_gather_into_tensor(whole, x, group, true),
+                                           dist::reduce_scatter_tensor(x, whole, ReduceOp::SUM, group, true),
+                                           dist::all_reduce_coalesced({x}, ReduceOp::SUM, group, true),
+                                           dist::barrier(group, true),
+                                           rank == 1 ? dist::irecv(y, 0, group) : dist::isend(y, 1, group)};
+    for (const dist::WorkRef& work : works) {
+      if (rank < 2) {
+        work->wait();
+        continue;
+      }
+      EXPECT_EQ(work, nullptr);
+      EXPECT_THAT(error_of([&] { work->wait(); }),
+                  HasSubstr("AttributeError: there is no Work: rank 2 is not a member of the group of the call at "
+                            "group_calls_test.cpp:"));
+    }
+  }));
+}
+
+TEST(NoWork, OfACallWithoutAsyncOpSaysSoWhenItIsUsed) {
+  expect_ok(on_group(2, {}, [](int) {
+    EXPECT_EQ(error_of([] { dist::all_reduce(row(1))->wait(); }),
+              "AttributeError: there is no Work: only a call with async_op returns one");
+  }));
+}
+
 TEST(WorkAbort, IsNotForSendsAndReceives) {
   expect_ok(on_group(2, {}, [](int rank) {
     const auto x = row(rank);
@@ -290,6 +324,15 @@ TEST(GroupRanks, ArePeersOfSendAndReceive) {
   }));
 }
 
+TEST(GroupRanks, OfABroadcastOrReduceMustBeGiven) {
+  expect_ok(on_group(2, {}, [](int) {
+    const auto x = row(1);
+    EXPECT_EQ(error_of([&] { dist::broadcast(x, {}); }),
+              "ValueError: broadcast: Must specify global_rank or group_rank");
+    EXPECT_EQ(error_of([&] { dist::reduce(x, {}); }), "ValueError: reduce: Must specify global_rank or group_rank");
+  }));
+}
+
 // ---- several tensors
 
 TEST(Coalesced, GathersAndScattersSeveralTensors) {
@@ -307,6 +350,41 @@ TEST(Coalesced, GathersAndScattersSeveralTensors) {
     EXPECT_EQ(error_of([&] { dist::all_gather_into_tensor_coalesced({all[0]}, in); }),
               "ValueError: all_gather_into_tensor_coalesced: Expected as many outputs as inputs, found 1 and 2");
   }));
+}
+
+TEST(Coalesced, OfListsOfDifferentLengthsIsAnErrorThatNamesThem) {
+  using Call = std::function<void(const std::vector<torch::Tensor>& blocks, const std::vector<torch::Tensor>& wholes)>;
+  const std::vector<std::pair<std::string, Call>> calls{
+      {"all_reduce_coalesced", [](const auto& blocks, const auto&) { dist::all_reduce_coalesced(blocks); }},
+      {"all_gather_into_tensor_coalesced",
+       [](const auto& blocks, const auto& wholes) { dist::all_gather_into_tensor_coalesced(wholes, blocks); }},
+      {"reduce_scatter_tensor_coalesced",
+       [](const auto& blocks, const auto& wholes) { dist::reduce_scatter_tensor_coalesced(blocks, wholes); }},
+      {"all_gather_coalesced", [](const auto& blocks, const auto&) {
+         std::vector<std::vector<torch::Tensor>> gathered(3);
+         for (auto& of_rank : gathered) {
+           for (const auto& block : blocks) of_rank.push_back(torch::empty_like(block));
+         }
+         dist::all_gather_coalesced(gathered, blocks);
+       }}};
+  for (const auto& [name, call] : calls) {
+    const auto outcome = on_group(3, {}, [&](int rank) {
+      std::vector<torch::Tensor> blocks, wholes;
+      for (int i = 0; i < (rank == 1 ? 1 : 2); ++i) {
+        blocks.push_back(row(rank, DType::f32, 4));
+        wholes.push_back(row(rank, DType::f32, 12));
+      }
+      const std::string error = error_of([&] {
+        call(blocks, wholes);
+        torch::ahbm::synchronize();
+      });
+      EXPECT_THAT(error, HasSubstr("DistributedError: "));
+      EXPECT_THAT(error, HasSubstr("ank 1"));
+      EXPECT_THAT(error, HasSubstr(name + " of 1 tensor"));
+      EXPECT_THAT(error, HasSubstr(name + " of 2 tensors"));
+    });
+    EXPECT_THAT(outcome.errors, Each("")) << name;
+  }
 }
 
 // ---- sends and receives without a wait
