@@ -440,7 +440,19 @@ TEST(AnyReceive, ThatNoneSendsToNamesTheTagsOfTheSends) {
     if (rank == 1) dist::send(x, 0, {}, 7);
     torch::ahbm::synchronize();
   });
-  EXPECT_THAT(outcome.error.message, HasSubstr("(it has called send with tag 7 at group_calls_test.cpp:"));
+  const std::string& report = outcome.error.message;
+  EXPECT_THAT(report, HasSubstr("(it has called send with tag 7 at group_calls_test.cpp:"));
+  std::size_t lines = 0;
+  const std::string line = " waits for rank 1 (the call of send to rank 0 (tag 0)";
+  for (std::size_t at = report.find(line); at != std::string::npos; at = report.find(line, at + 1)) ++lines;
+  EXPECT_EQ(lines, 1U) << report;
+}
+
+TEST(AnyReceive, FromRanksThatEndedSaysSoOfAllOfThem) {
+  const auto outcome = on_group(3, {}, [](int rank) {
+    if (rank == 0) dist::recv(row(1));
+  });
+  EXPECT_THAT(outcome.error.message, HasSubstr("on ranks {1, 2}, which ended: nobody left that could provide it"));
 }
 
 // ---- sums with factors
