@@ -92,8 +92,10 @@ bool is_initialized();
 /// Of the calling rank in the group, and -1 when it is not a member.
 int get_rank(const ProcessGroup& group = {}, Where where = Where::current());
 int get_world_size(const ProcessGroup& group = {}, Where where = Where::current());
+/// Of members; ValueError for others.
 std::string get_backend(const ProcessGroup& group = {}, Where where = Where::current());
-/// Global rank of a member, and the members in their order. ValueError for a rank that is not in the group.
+/// Global rank of a member, and the members in their order, for members. ValueError for a rank that is not in the
+/// group.
 int get_global_rank(const ProcessGroup& group, int group_rank, Where where = Where::current());
 std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where where = Where::current());
 

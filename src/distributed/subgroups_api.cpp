@@ -23,7 +23,7 @@ using namespace kernbench::distributed;
 Subgroups new_subgroups(std::optional<int> group_size, const ProcessGroup& group, const InitOptions& options,
                         Where where) {
   const tensor::HostCall here("new_subgroups", where);
-  const std::vector<int> ranks = get_process_group_ranks(group);
+  const std::vector<int> ranks = handle_of(group, "new_subgroups").group->ranks();
   const int size = group_size.value_or(torch::ahbm::device_count()), world = static_cast<int>(ranks.size());
   if (size <= 0) throw ValueError(fmt::format("new_subgroups: The arg 'group_size' ({}) must be positive", size));
   if (world < size) {
