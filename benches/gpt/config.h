@@ -158,6 +158,10 @@ inline void read_llama(const ConfigReader& json, ModelConfig& config) {
 inline void read_mixtral(const ConfigReader& json, ModelConfig& config) {
   read_llama(json, config);
   config.family = Family::mixtral;
+  for (const char* const key : {"attention_bias", "mlp_bias"}) {
+    if (json.truth(key, false))
+      json.fail(std::string(key) + " must be false: a Mixtral has no biases; take the key out of the file");
+  }
   config.eps = json.at_least(0, "rms_norm_eps", 1e-5);
   if (!json.has("rope_theta") && !json.has("rope_parameters")) config.rotary.theta = 1e6;
   config.experts = json.number("num_local_experts", 8);

@@ -40,7 +40,8 @@ class Experts {
       : config_(config), parallel_(parallel), uniform_("uniform", config.experts) {
     const bool fused = weights.has(name + ".mlp.experts.gate_up_proj");
     const std::string block = name + (fused ? ".mlp." : ".block_sparse_moe.");
-    router_ = on_device(parallel, weights.whole(block + "gate.weight", {config.experts, config.hidden}));
+    const std::string gate = block + "gate.weight";
+    router_ = on_device(parallel, weights.whole(gate, {config.experts, config.hidden}), gate);
     load(weights, block, fused);
   }
 
@@ -79,17 +80,17 @@ class Experts {
       up.push_back(fused ? up_of_stack(weights, block, e) : up_of_list(weights, block, e));
       down.push_back(fused ? down_of_stack(weights, block, e) : down_of_list(weights, block, e));
     }
-    up_ = stacked(up);
-    down_ = stacked(down);
+    up_ = stacked(up, block + "experts.gate_up_proj");
+    down_ = stacked(down, block + "experts.down_proj");
   }
   /// Matrices [out, in] as [experts, out, in]. In memory the rows `out` come first, so that each expert lies in all
   /// slices, and one alone is read with the bandwidth of all.
-  Tensor stacked(const std::vector<Tensor>& matrices) const {
+  Tensor stacked(const std::vector<Tensor>& matrices, const std::string& name) const {
     const auto count = static_cast<std::int64_t>(matrices.size());
     const Tensor host = kernbench::data_enabled()
                             ? torch::stack(matrices, 1)
                             : torch::empty({matrices.front().size(0), count, matrices.front().size(1)});
-    return on_device(parallel_, host).permute({1, 0, 2});
+    return on_device(parallel_, host, name).permute({1, 0, 2});
   }
   Tensor up_of_list(const Weights& weights, const std::string& block, std::int64_t e) const {
     const std::string name = block + "experts." + std::to_string(e);

@@ -77,17 +77,18 @@ class LanguageModel {
     check_cut(config, parallel, batch, most_tokens);
     const std::string root = config.is_gpt2() ? "transformer." : "model.";
     const std::string words = root + (config.is_gpt2() ? "wte.weight" : "embed_tokens.weight");
-    if (parallel.is_first()) embedding_ = on_device(word_rows(words));
+    if (parallel.is_first()) embedding_ = on_device(word_rows(words), words);
     if (config.is_gpt2() && parallel.is_first())
-      positions_ = on_device(weights.whole(root + "wpe.weight", {config.positions, config.hidden}));
+      positions_ =
+          on_device(weights.whole(root + "wpe.weight", {config.positions, config.hidden}), root + "wpe.weight");
     if (!config.is_gpt2()) turns_ = torch::ahbm::rotary_frequencies(config.head_size, config.rotary, parallel.device);
     for (std::int64_t i = 0; i < layers_of_a_stage(); ++i) layers_.push_back(make_layer(first_layer() + i));
     if (!parallel.is_last()) return;
     last_norm_ = norm(root + (config.is_gpt2() ? "ln_f" : "norm"));
     if (!config.tied)
-      head_ = on_device(word_rows("lm_head.weight"));
+      head_ = on_device(word_rows("lm_head.weight"), "lm_head.weight");
     else
-      head_ = parallel.is_first() ? embedding_ : on_device(word_rows(words));
+      head_ = parallel.is_first() ? embedding_ : on_device(word_rows(words), words);
   }
 
   /// The rank's scores, [tokens, batch, words of the rank] for ids [tokens, batch], or of the last token alone;
@@ -178,7 +179,12 @@ class LanguageModel {
   Part mine(std::int64_t dimension, std::int64_t whole, std::int64_t first = 0) const {
     return part_of(parallel_, dimension, whole, first);
   }
-  Tensor on_device(const Tensor& weight) const { return gpt::on_device(parallel_, weight); }
+  Tensor on_device(const Tensor& weight, const std::string& name) const {
+    return gpt::on_device(parallel_, weight, name);
+  }
+  Tensor whole_on_device(const std::string& name) const {
+    return on_device(weights_.whole(name, {config_.hidden}), name);
+  }
   /// The rank's rows of a table of words, padded to a multiple of the ranks.
   Tensor word_rows(const std::string& name) const {
     const std::int64_t part = part_of_words();
@@ -188,22 +194,24 @@ class LanguageModel {
   std::int64_t part_of_words() const { return (config_.words + parallel_.size - 1) / parallel_.size; }
 
   Norm norm(const std::string& name) const {
-    Norm result{on_device(weights_.whole(name + ".weight", {config_.hidden})), {}, config_.eps};
-    if (config_.is_gpt2()) result.bias = on_device(weights_.whole(name + ".bias", {config_.hidden}));
+    Norm result{whole_on_device(name + ".weight"), {}, config_.eps};
+    if (config_.is_gpt2()) result.bias = whole_on_device(name + ".bias");
     return result;
   }
   /// Rows of several weights of Llama's [out, in], one behind the other.
   Product column(const std::vector<std::pair<std::string, std::int64_t>>& names, bool bias) const {
     std::vector<Tensor> rows, biases;
+    std::string all;  // "model.layers.0.mlp.gate_proj+up_proj"
     for (const auto& [name, out] : names) {
+      all += all.empty() ? name : "+" + name.substr(name.rfind('.') + 1);
       rows.push_back(weights_.part(name + ".weight", {out, config_.hidden}, mine(0, out)));
       if (bias) biases.push_back(weights_.part(name + ".bias", {out}, mine(0, out)));
     }
-    return {on_device(joined(rows)), bias ? on_device(joined(biases)) : Tensor()};
+    return {on_device(joined(rows), all + ".weight"), bias ? on_device(joined(biases), all + ".bias") : Tensor()};
   }
   Product row(const std::string& name, std::int64_t in, bool bias) const {
-    return {on_device(weights_.part(name + ".weight", {config_.hidden, in}, mine(1, in))),
-            bias ? on_device(weights_.whole(name + ".bias", {config_.hidden})) : Tensor()};
+    return {on_device(weights_.part(name + ".weight", {config_.hidden, in}, mine(1, in)), name + ".weight"),
+            bias ? whole_on_device(name + ".bias") : Tensor()};
   }
   /// GPT-2's weights are [in, out]; of `parts` products side by side each is cut by itself.
   Product transposed_column(const std::string& name, std::int64_t out, std::int64_t parts) const {
@@ -213,11 +221,11 @@ class LanguageModel {
       rows.push_back(weights_.part(name + ".weight", {config_.hidden, out}, mine(1, one, i * one)).transpose(0, 1));
       biases.push_back(weights_.part(name + ".bias", {out}, mine(0, one, i * one)));
     }
-    return {on_device(joined(rows)), on_device(joined(biases))};
+    return {on_device(joined(rows), name + ".weight"), on_device(joined(biases), name + ".bias")};
   }
   Product transposed_row(const std::string& name, std::int64_t in) const {
-    return {on_device(weights_.part(name + ".weight", {in, config_.hidden}, mine(0, in)).transpose(0, 1).contiguous()),
-            on_device(weights_.whole(name + ".bias", {config_.hidden}))};
+    const Tensor columns = weights_.part(name + ".weight", {in, config_.hidden}, mine(0, in)).transpose(0, 1);
+    return {on_device(columns.contiguous(), name + ".weight"), whole_on_device(name + ".bias")};
   }
 
   Layer make_layer(std::int64_t i) const {

@@ -39,12 +39,12 @@ inline Part part_of(const Parallel& parallel, std::int64_t dimension, std::int64
   return {dimension, first + parallel.rank * part, first + (parallel.rank + 1) * part};
 }
 
-/// Without data nothing is sent: what lies where is all that times depend on.
-inline Tensor on_device(const Parallel& parallel, const Tensor& weight) {
+/// Without data nothing is sent: what lies where is all that times depend on. `name`: of the weight, by which an error
+/// about the device's memory tells what is there.
+inline Tensor on_device(const Parallel& parallel, const Tensor& weight, const std::string& name) {
   if (parallel.device.is_cpu()) return weight.to(parallel.dtype);
-  if (!kernbench::data_enabled())
-    return torch::empty(weight.sizes(), torch::dtype(parallel.dtype).device(parallel.device));
-  return weight.to(parallel.device, parallel.dtype);
+  const auto options = torch::dtype(parallel.dtype).device(parallel.device).name(name);
+  return kernbench::data_enabled() ? weight.to(options) : torch::empty(weight.sizes(), options);
 }
 
 /// Rows one behind the other.

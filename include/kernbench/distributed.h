@@ -33,21 +33,16 @@ enum class ReduceOp : std::uint8_t { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXO
 ReduceOp reduce_op(std::string_view name);
 
 /// A reduction as collectives take it: itself, or its name as reduce_op takes it.
-class ReduceOpOrName {
- public:
-  ReduceOpOrName(ReduceOp op) : op_(op) {}  // NOLINT(google-explicit-constructor)
-  template <std::convertible_to<std::string_view> Text>
-  ReduceOpOrName(const Text& name) : op_(reduce_op(name)) {}  // NOLINT(google-explicit-constructor)
-  operator ReduceOp() const { return op_; }                   // NOLINT(google-explicit-constructor)
-
- private:
-  ReduceOp op_;
+struct ReduceOpOrName {
+  ReduceOpOrName(ReduceOp reduction) : op(reduction) {}                                            // NOLINT
+  ReduceOpOrName(const std::convertible_to<std::string_view> auto& name) : op(reduce_op(name)) {}  // NOLINT
+  operator ReduceOp() const { return op; }                                                         // NOLINT
+  ReduceOp op;
 };
 
 /// Some ranks that communicate with each other, as the calling rank sees them. An empty one stands for the default
 /// group, that of all ranks.
-class ProcessGroup {
- public:
+struct ProcessGroup {
   ProcessGroup() = default;
   explicit ProcessGroup(std::shared_ptr<kernbench::distributed::GroupHandle> state) : state_(std::move(state)) {}
   const std::shared_ptr<kernbench::distributed::GroupHandle>& state() const { return state_; }
@@ -97,8 +92,10 @@ bool is_initialized();
 /// Of the calling rank in the group, and -1 when it is not a member.
 int get_rank(const ProcessGroup& group = {}, Where where = Where::current());
 int get_world_size(const ProcessGroup& group = {}, Where where = Where::current());
+/// Of members; ValueError for others.
 std::string get_backend(const ProcessGroup& group = {}, Where where = Where::current());
-/// Global rank of a member, and the members in their order. ValueError for a rank that is not in the group.
+/// Global rank of a member, and the members in their order, for members. ValueError for a rank that is not in the
+/// group.
 int get_global_rank(const ProcessGroup& group, int group_rank, Where where = Where::current());
 std::vector<int> get_process_group_ranks(const ProcessGroup& group = {}, Where where = Where::current());
 /// Rank in the group of a member's global rank. ValueError for one that is not in it.
@@ -155,7 +152,14 @@ class Work {
   std::shared_ptr<kernbench::distributed::WorkState> state_;
   std::vector<Tensor> result_;
 };
-using WorkRef = std::shared_ptr<Work>;
+
+/// The Work of a call. Null without `async_op`, and of a rank that is not a member of the group: who uses it then gets
+/// a ProgramError ("AttributeError") that says so.
+struct WorkRef : std::shared_ptr<Work> {
+  using std::shared_ptr<Work>::shared_ptr;
+  Work* operator->() const;
+  Where no_member = {};  // of the latter: the call
+};
 
 // Every rank of the group calls these, in the same order, on its own device: tensors of one shape, type and placement.
 // When ranks have called different things, each of them gets one ProgramError ("DistributedError"), as soon as all have
@@ -170,7 +174,8 @@ using WorkRef = std::shared_ptr<Work>;
 /// order of the group's algorithm: see docs/collectives.md. ValueError for a type that `op` cannot reduce.
 WorkRef all_reduce(const Tensor& tensor, ReduceOpOrName op = ReduceOp::SUM, const ProcessGroup& group = {},
                    bool async_op = false, Where where = Where::current());
-// A root is a global rank, or with `group_src` and `group_dst` one of the group: one of the two at most; neither: 0.
+// A root is a global rank, or with `group_src` and `group_dst` one of the group: one of the two at most. Without either
+// broadcast and reduce are a ValueError; of gather and scatter it is rank 0 then, as in PyTorch.
 
 /// tensor := that of the root.
 WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group = {}, bool async_op = false,
@@ -182,7 +187,8 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOpOrName op =
 
 // Collectives of blocks, one for each rank. Input and output may be placed differently, and of what has no elements to
 // fold every type will do. Where the input is the caller's own block of the output, or the output that of the input,
-// all_gather and reduce_scatter work in place; other tensors must not share elements: ValueError.
+// all_gather and reduce_scatter work in place; other tensors must not share elements: ValueError. A list has a tensor
+// for each rank of the group, in its order.
 
 /// output := block r of the reduction of all ranks' inputs on rank r, in the order of the group's algorithm. The input
 /// has as many elements as n outputs.

@@ -38,14 +38,13 @@ void check_reduction(const char* call, ReduceOp op, DType dtype) {
         call));
   }
   throw ValueError(
-      fmt::format("{}: Cannot use ReduceOp.{} with a tensor of {}: {}", call, name(op), type,
-                  op == ReduceOp::AVG && is_integer(dtype)
-                      ? "an average of integers is none; use SUM, or convert the tensor to Float"
-                      : "the devices have no such arithmetic; convert the tensor first, to Int or Half, say"));
+      fmt::format("{}: Cannot use ReduceOp.{} with a tensor of {}: the devices have no such arithmetic; convert the "
+                  "tensor first, to Int or Half, say",
+                  call, name(op), type));
 }
 
 int checked_root(const char* call, const GroupHandle& handle, std::optional<int> rank, std::optional<int> group_rank,
-                 const char* what) {
+                 const char* what, bool needs_root) {
   const Group& group = *handle.group;
   if (rank && group_rank) throw ValueError(fmt::format("{}: Can't specify both group_{} and {}", call, what, what));
   if (group_rank) {
@@ -53,6 +52,7 @@ int checked_root(const char* call, const GroupHandle& handle, std::optional<int>
     throw ValueError(fmt::format("{}: Group rank {} is not part of {}, which has {} ranks", call, *group_rank,
                                  group.name(), group.size()));
   }
+  if (!rank && needs_root) throw ValueError(fmt::format("{}: Must specify global_rank or group_rank", call));
   const int root = group.member(rank.value_or(0));
   if (root >= 0) return root;
   throw ValueError(fmt::format("{}: Global rank {} is not part of {}, whose ranks are {}", call, rank.value_or(0),

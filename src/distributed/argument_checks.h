@@ -14,9 +14,9 @@ namespace kernbench::distributed {
 void check_reduction(const char* call, torch::distributed::ReduceOp op, DType dtype);
 
 /// The place in the group of a root that is given as a global rank or as one of the group (neither: global rank 0).
-/// ValueError for both, and for one that is not there. `what`: "src" or "dst".
+/// ValueError for both, for neither with `needs_root`, and for one that is not there. `what`: "src" or "dst".
 int checked_root(const char* call, const GroupHandle& handle, std::optional<int> rank, std::optional<int> group_rank,
-                 const char* what);
+                 const char* what, bool needs_root = false);
 
 /// ValueError unless all are contiguous tensors on one device, of one type; with a rank that is a PE, on that PE.
 void check_tensors(const char* call, const std::vector<torch::Tensor>& tensors, const runtime::HostContext& context);

@@ -98,7 +98,7 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, ReduceO
   constexpr const char* kCall = "reduce_scatter_tensor";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensors(kCall, {output, input}, runtime::current_context(kCall));
   const int ranks = handle->group->size();
   if (input.numel() != output.numel() * ranks) {
@@ -116,7 +116,7 @@ WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_li
   constexpr const char* kCall = "reduce_scatter";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_list(kCall, "input_list", input_list, handle->group->size());
   check_tensors(kCall, joined(input_list, output), runtime::current_context(kCall));
   check_sizes(kCall, "input_list", input_list, output.numel());
@@ -129,7 +129,7 @@ WorkRef all_gather_into_tensor(const Tensor& output_tensor, const Tensor& input_
   constexpr const char* kCall = "all_gather_into_tensor";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensors(kCall, {output_tensor, input_tensor}, runtime::current_context(kCall));
   const int ranks = handle->group->size();
   if (output_tensor.numel() != input_tensor.numel() * ranks) {
@@ -147,7 +147,7 @@ WorkRef all_gather(const std::vector<Tensor>& tensor_list, const Tensor& tensor,
   constexpr const char* kCall = "all_gather";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_list(kCall, "tensor_list", tensor_list, handle->group->size());
   check_tensors(kCall, joined(tensor_list, tensor), runtime::current_context(kCall));
   check_sizes(kCall, "tensor_list", tensor_list, tensor.numel());
@@ -178,7 +178,7 @@ WorkRef gather(const Tensor& tensor, const std::vector<Tensor>& gather_list, std
   constexpr const char* kCall = "gather";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   auto& context = runtime::current_context(kCall);
   const int root = checked_root(kCall, *handle, dst, group_dst, "dst"), ranks = handle->group->size();
   check_root_list(kCall, "gather_list", "destination", gather_list, tensor, root == handle->member, ranks, context);
@@ -194,7 +194,7 @@ WorkRef scatter(const Tensor& tensor, const std::vector<Tensor>& scatter_list, s
   constexpr const char* kCall = "scatter";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   auto& context = runtime::current_context(kCall);
   const int root = checked_root(kCall, *handle, src, group_src, "src"), ranks = handle->group->size();
   check_root_list(kCall, "scatter_list", "source", scatter_list, tensor, root == handle->member, ranks, context);
@@ -276,7 +276,7 @@ WorkRef all_to_all_single(const Tensor& output, const Tensor& input,
   constexpr const char* kCall = "all_to_all_single";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensors(kCall, {output, input}, runtime::current_context(kCall));
   const int ranks = handle->group->size();
   if (output_split_sizes.empty() && input_split_sizes.empty() && output.numel() != input.numel()) {
@@ -295,7 +295,7 @@ WorkRef all_to_all(const std::vector<Tensor>& output_tensor_list, const std::vec
   constexpr const char* kCall = "all_to_all";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_list(kCall, "output_tensor_list", output_tensor_list, handle->group->size());
   check_list(kCall, "input_tensor_list", input_tensor_list, handle->group->size());
   Tensors all = output_tensor_list;

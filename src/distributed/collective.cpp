@@ -360,8 +360,16 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   return state;
 }
 
+torch::distributed::WorkRef no_work(Where call) {
+  torch::distributed::WorkRef none;
+  none.no_member = call;
+  return none;
+}
+
 torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result) {
-  return async_op ? std::make_shared<torch::distributed::Work>(std::move(state), std::move(result)) : nullptr;
+  using torch::distributed::Work;
+  if (!async_op) return nullptr;
+  return torch::distributed::WorkRef(std::make_unique<Work>(std::move(state), std::move(result)));
 }
 
 }  // namespace kernbench::distributed

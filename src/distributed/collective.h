@@ -47,6 +47,9 @@ struct CollectiveCall {
 /// the others on the host; with `async_op` whoever waits for the work does.
 std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op);
 
+/// What a call returns to a rank that is not a member of the group.
+torch::distributed::WorkRef no_work(Where call);
+
 /// What a collective returns that has been issued: nothing, with `async_op` a handle. `result`: the tensors that it
 /// writes.
 torch::distributed::WorkRef finish(std::shared_ptr<WorkState> state, bool async_op, std::vector<torch::Tensor> result);

@@ -24,6 +24,16 @@ using namespace kernbench::distributed;
 Work::Work(std::shared_ptr<WorkState> state, std::vector<Tensor> result)
     : state_(std::move(state)), result_(std::move(result)) {}
 
+Work* WorkRef::operator->() const {
+  if (Work* const work = get()) return work;
+  if (no_member.line() == 0)
+    throw ProgramError("AttributeError", "there is no Work: only a call with async_op returns one");
+  const int rank = handle_of({}, "Work").global_rank;
+  throw ProgramError(
+      "AttributeError",
+      fmt::format("there is no Work: rank {} is not a member of the group of the call{}", rank, at_text(no_member)));
+}
+
 namespace {
 
 /// What every wait begins with.
@@ -118,7 +128,7 @@ std::uint64_t Work::get_sequence_number() const {
 WorkRef all_reduce(const Tensor& tensor, ReduceOpOrName op, const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("all_reduce", where);
   GroupHandle* handle = member_handle(group, "all_reduce");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensor(tensor, "all_reduce");
   check_reduction("all_reduce", op, tensor::impl_of(tensor).dtype);
   check_validator("all_reduce", *handle, tensor, runtime::current_context("all_reduce"));
@@ -136,9 +146,9 @@ WorkRef broadcast(const Tensor& tensor, std::optional<int> src, const ProcessGro
                   std::optional<int> group_src, Where where) {
   const tensor::HostCall here("broadcast", where);
   GroupHandle* handle = member_handle(group, "broadcast");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensor(tensor, "broadcast");
-  const int root = checked_root("broadcast", *handle, src, group_src, "src");
+  const int root = checked_root("broadcast", *handle, src, group_src, "src", /*needs_root=*/true);
   CollectiveCall call;
   call.name = "broadcast";
   call.operation = CollectiveOperation::broadcast;
@@ -153,10 +163,10 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOpOrName op, 
                bool async_op, std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("reduce", where);
   GroupHandle* handle = member_handle(group, "reduce");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensor(tensor, "reduce");
   check_reduction("reduce", op, tensor::impl_of(tensor).dtype);
-  const int root = checked_root("reduce", *handle, dst, group_dst, "dst");
+  const int root = checked_root("reduce", *handle, dst, group_dst, "dst", /*needs_root=*/true);
   CollectiveCall call;
   call.name = "reduce";
   call.operation = CollectiveOperation::reduce;
@@ -173,14 +183,14 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, ReduceOpOrName op, 
 WorkRef barrier(const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("barrier", where);
   GroupHandle* handle = member_handle(group, "barrier");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   CollectiveCall call;
   call.name = "barrier";
   call.operation = CollectiveOperation::barrier;
   call.fingerprint.type = OpType::BARRIER;
   auto state = issue(*handle, std::move(call), async_op);
   state->host_waits = true;
-  if (async_op) return std::make_shared<Work>(std::move(state), std::vector<Tensor>());
+  if (async_op) return finish(std::move(state), async_op, {});
   wait_for_end(runtime::current_context("barrier"), *state);
   return nullptr;
 }

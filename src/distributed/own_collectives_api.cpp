@@ -216,6 +216,8 @@ tl::Tile Program::reduce(const tl::Tile& a, const tl::Tile& b) const {
   return distributed::reduce(arguments_.reduction, a, b);
 }
 tl::Tile Program::finish(const tl::Tile& folded) const {
+  if (arguments_.reduction == torch::distributed::ReduceOp::AVG && is_floating_point(folded.dtype()))
+    return tl::cast(folded / static_cast<double>(ranks_.size), folded.dtype());
   return distributed::finish_reduction(arguments_.reduction, folded, ranks_.size);
 }
 

@@ -50,7 +50,7 @@ distributed::WorkRef all_reduce_partials(const Tensor& tensor, distributed::Redu
   constexpr const char* kCall = "all_reduce_partials";
   const tensor::HostCall here(kCall, where);
   GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_tensor(tensor, kCall);
   check_reduction(kCall, op, tensor::impl_of(tensor).dtype);
   auto& context = runtime::current_context(kCall);

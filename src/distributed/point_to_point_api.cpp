@@ -8,6 +8,7 @@
 
 #include "distributed/algorithms/point_to_point.h"
 #include "distributed/channels/channel_set.h"
+#include "distributed/collective.h"
 #include "distributed/communicator.h"
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
@@ -163,8 +164,8 @@ struct Call {
   std::vector<std::string> objects = {};  // that the send takes along
 };
 
-std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const ProcessGroup& group, int tag,
-                                 const Call& call) {
+std::shared_ptr<WorkState> issue_side(const Tensor& tensor, const Peer& peer, const ProcessGroup& group, int tag,
+                                      const Call& call) {
   GroupHandle* handle = member_handle(group, call.name);
   if (handle == nullptr) return nullptr;
   auto& context = runtime::current_context(call.name);
@@ -224,8 +225,9 @@ std::shared_ptr<WorkState> issue(const Tensor& tensor, const Peer& peer, const P
   return state;
 }
 
-WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor) {
-  return state ? std::make_shared<Work>(std::move(state), std::vector{tensor}) : nullptr;
+WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor, Where where) {
+  if (!state) return no_work(where);
+  return finish(std::move(state), true, {tensor});
 }
 
 }  // namespace
@@ -233,26 +235,26 @@ WorkRef work_of(std::shared_ptr<WorkState> state, const Tensor& tensor) {
 WorkRef isend(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
               std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("isend", where);
-  return work_of(issue(tensor, {dst, group_dst}, group, tag, {"isend", true}), tensor);
+  return work_of(issue_side(tensor, {dst, group_dst}, group, tag, {"isend", true}), tensor, where);
 }
 
 WorkRef irecv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag,
               std::optional<int> group_src, Where where) {
   const tensor::HostCall here("irecv", where);
-  return work_of(issue(tensor, {src, group_src}, group, tag, {"irecv", false}), tensor);
+  return work_of(issue_side(tensor, {src, group_src}, group, tag, {"irecv", false}), tensor, where);
 }
 
 void send(const Tensor& tensor, std::optional<int> dst, const ProcessGroup& group, int tag,
           std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("send", where);
-  const auto state = issue(tensor, {dst, group_dst}, group, tag, {"send", true, true});
+  const auto state = issue_side(tensor, {dst, group_dst}, group, tag, {"send", true, true});
   if (state) throw_failure_of(*state);
 }
 
 int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group, int tag, std::optional<int> group_src,
          Where where) {
   const tensor::HostCall here("recv", where);
-  const auto state = issue(tensor, {src, group_src}, group, tag, {"recv", false, true});
+  const auto state = issue_side(tensor, {src, group_src}, group, tag, {"recv", false, true});
   if (!state) return -1;
   throw_failure_of(*state);
   const bool from_any = !src && !group_src;
@@ -280,13 +282,13 @@ torch::distributed::WorkRef send_with_objects(const char* call, const torch::Ten
                                               std::vector<std::string> objects, const Peer& peer,
                                               const torch::distributed::ProcessGroup& group) {
   using namespace torch::distributed;
-  return work_of(issue(tensor, peer, group, 0, {call, true, false, std::move(objects)}), tensor);
+  return work_of(issue_side(tensor, peer, group, 0, {call, true, false, std::move(objects)}), tensor, Where());
 }
 
 std::optional<ReceivedObjects> receive_with_objects(const char* call, const torch::Tensor& tensor, const Peer& peer,
                                                     const torch::distributed::ProcessGroup& group) {
   using namespace torch::distributed;
-  const auto state = issue(tensor, peer, group, 0, {call, false});
+  const auto state = issue_side(tensor, peer, group, 0, {call, false});
   if (!state) return std::nullopt;
   Work(state, {tensor}).synchronize();
   return ReceivedObjects{state->transfer->sender(), state->transfer->objects()};

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "distributed/agreement/agreement.h"
 #include "distributed/argument_checks.h"
+#include "distributed/collective.h"
 #include "distributed/device_work.h"
 #include "distributed/element_places.h"
 #include "distributed/group.h"
@@ -68,7 +69,7 @@ PremulSum _make_nccl_premul_sum(const Tensor& factor) {
 WorkRef all_reduce(const Tensor& tensor, const PremulSum& op, const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("all_reduce", where);
   const GroupHandle* handle = member_handle(group, "all_reduce");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_premul("all_reduce", tensor, op);
   check_in_place("all_reduce", tensor, *handle);
   const Agreement sums = sums_products("all_reduce");
@@ -80,9 +81,9 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, const PremulSum& op
                bool async_op, std::optional<int> group_dst, Where where) {
   const tensor::HostCall here("reduce", where);
   const GroupHandle* handle = member_handle(group, "reduce");
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_premul("reduce", tensor, op);
-  const bool is_root = checked_root("reduce", *handle, dst, group_dst, "dst") == handle->member;
+  const bool is_root = checked_root("reduce", *handle, dst, group_dst, "dst", /*needs_root=*/true) == handle->member;
   const bool is_as_new = check_in_place("reduce", tensor, *handle);
   const Agreement sums = sums_products("reduce");
   Tensor part = product(tensor, op);
@@ -101,7 +102,7 @@ WorkRef reduce(const Tensor& tensor, std::optional<int> dst, const PremulSum& op
 WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, const PremulSum& op, const ProcessGroup& group,
                               bool async_op, Where where) {
   const tensor::HostCall here("reduce_scatter_tensor", where);
-  if (member_handle(group, "reduce_scatter_tensor") == nullptr) return nullptr;
+  if (member_handle(group, "reduce_scatter_tensor") == nullptr) return no_work(where);
   check_premul("reduce_scatter_tensor", input, op);
   const Agreement sums = sums_products("reduce_scatter_tensor");
   return reduce_scatter_tensor(output, product(input, op), ReduceOp::SUM, group, async_op, where);
@@ -110,7 +111,7 @@ WorkRef reduce_scatter_tensor(const Tensor& output, const Tensor& input, const P
 WorkRef reduce_scatter(const Tensor& output, const std::vector<Tensor>& input_list, const PremulSum& op,
                        const ProcessGroup& group, bool async_op, Where where) {
   const tensor::HostCall here("reduce_scatter", where);
-  if (member_handle(group, "reduce_scatter") == nullptr) return nullptr;
+  if (member_handle(group, "reduce_scatter") == nullptr) return no_work(where);
   std::vector<Tensor> products;
   for (const Tensor& each : input_list) {
     check_premul("reduce_scatter", each, op);

@@ -188,15 +188,27 @@ int get_world_size(const ProcessGroup& group, Where where) {
   return handle.member < 0 ? -1 : handle.group->size();
 }
 
+namespace {
+
+/// What PyTorch tells members only: others have no group there to ask.
+const Group& members_group(const ProcessGroup& group, const char* call) {
+  const GroupHandle& handle = handle_of(group, call);
+  if (handle.member >= 0) return *handle.group;
+  throw ValueError(fmt::format("{}: Invalid process group specified: rank {} is not a member of {}", call,
+                               handle.global_rank, handle.group->name()));
+}
+
+}  // namespace
+
 std::string get_backend(const ProcessGroup& group, Where where) {
   const tensor::HostCall here("get_backend", where);
-  handle_of(group, "get_backend");
+  members_group(group, "get_backend");
   return std::string(kBackend);
 }
 
 int get_global_rank(const ProcessGroup& group, int group_rank, Where where) {
   const tensor::HostCall here("get_global_rank", where);
-  const Group& members = *handle_of(group, "get_global_rank").group;
+  const Group& members = members_group(group, "get_global_rank");
   if (group_rank < 0 || group_rank >= members.size()) {
     throw ValueError(
         fmt::format("get_global_rank: {} has no rank {}; it has {} ranks", members.name(), group_rank, members.size()));
@@ -206,12 +218,12 @@ int get_global_rank(const ProcessGroup& group, int group_rank, Where where) {
 
 std::vector<int> get_process_group_ranks(const ProcessGroup& group, Where where) {
   const tensor::HostCall here("get_process_group_ranks", where);
-  return handle_of(group, "get_process_group_ranks").group->ranks();
+  return members_group(group, "get_process_group_ranks").ranks();
 }
 
 int get_group_rank(const ProcessGroup& group, int global_rank, Where where) {
   const tensor::HostCall here("get_group_rank", where);
-  const Group& members = *handle_of(group, "get_group_rank").group;
+  const Group& members = members_group(group, "get_group_rank");
   const int member = members.member(global_rank);
   if (member >= 0) return member;
   throw ValueError(fmt::format("get_group_rank: Global rank {} is not part of {}, whose ranks are {}", global_rank,

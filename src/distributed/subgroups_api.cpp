@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "distributed/agreement/agreement.h"
 #include "distributed/argument_checks.h"
+#include "distributed/collective.h"
 #include "kernbench/accelerator.h"
 #include "kernbench/error.h"
 #include "kernbench/streams.h"
@@ -21,7 +23,7 @@ using namespace kernbench::distributed;
 Subgroups new_subgroups(std::optional<int> group_size, const ProcessGroup& group, const InitOptions& options,
                         Where where) {
   const tensor::HostCall here("new_subgroups", where);
-  const std::vector<int> ranks = get_process_group_ranks(group);
+  const std::vector<int> ranks = handle_of(group, "new_subgroups").group->ranks();
   const int size = group_size.value_or(torch::ahbm::device_count()), world = static_cast<int>(ranks.size());
   if (size <= 0) throw ValueError(fmt::format("new_subgroups: The arg 'group_size' ({}) must be positive", size));
   if (world < size) {
@@ -69,6 +71,11 @@ void check_types(const char* call, const std::vector<Tensor>& tensors) {
   check_tensors(call, tensors, runtime::current_context(call));
 }
 
+/// Ranks whose lists have other lengths would wait for calls that do not come.
+Agreement has_tensors(const char* call, std::size_t count) {
+  return {call, fmt::format("{} of {} tensor{}", call, count, count == 1 ? "" : "s")};
+}
+
 }  // namespace
 
 namespace {
@@ -85,8 +92,9 @@ WorkRef all_reduce_coalesced(const std::vector<Tensor>& tensors, ReduceOpOrName 
                              bool async_op, Where where) {
   constexpr const char* kCall = "all_reduce_coalesced";
   const tensor::HostCall here(kCall, where);
-  if (member_handle(group, kCall) == nullptr) return nullptr;
+  if (member_handle(group, kCall) == nullptr) return no_work(where);
   check_types(kCall, tensors);
+  const Agreement length = has_tensors(kCall, tensors.size());
   WorkRef last;
   for (const Tensor& each : tensors) last = all_reduce(each, op, group, async_op, where);
   return for_all(last, tensors);
@@ -108,8 +116,9 @@ WorkRef all_gather_into_tensor_coalesced(const std::vector<Tensor>& outputs, con
                                          const ProcessGroup& group, bool async_op, Where where) {
   constexpr const char* kCall = "all_gather_into_tensor_coalesced";
   const tensor::HostCall here(kCall, where);
-  if (member_handle(group, kCall) == nullptr) return nullptr;
+  if (member_handle(group, kCall) == nullptr) return no_work(where);
   check_both(kCall, outputs, inputs);
+  const Agreement length = has_tensors(kCall, inputs.size());
   WorkRef last;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     last = all_gather_into_tensor(outputs[i], inputs[i], group, async_op, where);
@@ -120,8 +129,9 @@ WorkRef reduce_scatter_tensor_coalesced(const std::vector<Tensor>& outputs, cons
                                         ReduceOpOrName op, const ProcessGroup& group, bool async_op, Where where) {
   constexpr const char* kCall = "reduce_scatter_tensor_coalesced";
   const tensor::HostCall here(kCall, where);
-  if (member_handle(group, kCall) == nullptr) return nullptr;
+  if (member_handle(group, kCall) == nullptr) return no_work(where);
   check_both(kCall, outputs, inputs);
+  const Agreement length = has_tensors(kCall, inputs.size());
   WorkRef last;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     last = reduce_scatter_tensor(outputs[i], inputs[i], op, group, async_op, where);
@@ -134,7 +144,7 @@ WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tens
   constexpr const char* kCall = "all_gather_coalesced";
   const tensor::HostCall here(kCall, where);
   const GroupHandle* handle = member_handle(group, kCall);
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return no_work(where);
   check_types(kCall, input_tensor_list);
   if (output_tensor_lists.size() != static_cast<std::size_t>(handle->group->size())) {
     throw ValueError(
@@ -147,6 +157,7 @@ WorkRef all_gather_coalesced(const std::vector<std::vector<Tensor>>& output_tens
     throw ValueError(fmt::format("{}: output_tensor_lists[{}] has {} tensors, and input_tensor_list {}", kCall, rank,
                                  output_tensor_lists[rank].size(), input_tensor_list.size()));
   }
+  const Agreement length = has_tensors(kCall, input_tensor_list.size());
   WorkRef last;
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < input_tensor_list.size(); ++i) {

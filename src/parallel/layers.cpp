@@ -51,8 +51,14 @@ LinearOptions settled(const char* layer, LinearOptions options, const GroupOf& o
     throw ValueError(
         fmt::format("{}: tp_comm_num_splits must be at least 0, got {}", layer, options.tp_comm_num_splits));
   }
+  if (options.tp_comm_num_splits > 0 && !options.tp_comm_overlap) {
+    throw ValueError(
+        fmt::format("{}: tp_comm_num_splits ({}) says how communication overlaps, and tp_comm_overlap is false; set "
+                    "tp_comm_overlap, or leave the number out",
+                    layer, options.tp_comm_num_splits));
+  }
   if (options.sequence_parallel && of.size == 1) {
-    runtime::current_context(layer).simulation.warn(
+    runtime::current_context(layer).simulation.warn_once(
         "`sequence_parallel` is set to `True`, but tensor model parallel size is 1. Disabling sequence parallel.");
     options.sequence_parallel = false;
   }
@@ -113,6 +119,16 @@ ColumnParallelLinear::ColumnParallelLinear(LinearOptions options, Where where) {
   const tensor::HostCall here(kColumn, where);
   const GroupOf of(options.tp_group, kColumn);
   options_ = settled(kColumn, std::move(options), of);
+  if (options_.input_is_parallel) {
+    throw ValueError(
+        "ColumnParallelLinear: input_is_parallel is an option of RowParallelLinear; a column's input is whole, or with "
+        "sequence_parallel shared along its first dimension: leave it out");
+  }
+  if (options_.gather_output && options_.sequence_parallel) {
+    throw ValueError(
+        "ColumnParallelLinear: gather_output and sequence_parallel exclude each other, as in Megatron-LM; set "
+        "gather_output to false, or share no tokens");
+  }
   check_divides(kColumn, "output_size", options_.output_size, of.size);
   weight_ = weight_of(kColumn, options_, of, 0);
   if (options_.bias) bias_ = zero_bias(options_, options_.output_size / of.size);
@@ -176,6 +192,12 @@ RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
   const tensor::HostCall here(kRow, where);
   const GroupOf of(options.tp_group, kRow);
   options_ = settled(kRow, std::move(options), of);
+  if (options_.gather_output) {
+    throw ValueError(
+        "RowParallelLinear: gather_output is an option of ColumnParallelLinear; a row's output is whole on each rank, "
+        "or "
+        "with sequence_parallel shared along its first dimension: leave it out");
+  }
   check_divides(kRow, "input_size", options_.input_size, of.size);
   if (options_.sequence_parallel && !options_.input_is_parallel) {
     throw ValueError("RowParallelLinear: to enable sequence_parallel, input_is_parallel must be true");

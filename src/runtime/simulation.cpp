@@ -184,4 +184,8 @@ void Simulation::warn(const std::string& text) const {
   fmt::print(stderr, "kernbench: warning: {}\n", text);
 }
 
+void Simulation::warn_once(const std::string& text) {
+  if (said_once_.insert(text).second) warn(text);
+}
+
 }  // namespace kernbench::runtime

@@ -117,6 +117,8 @@ class Simulation {
   /// The fiber of the main program, which gets the errors of its kernels at its waits. Set once.
   std::weak_ptr<sim::Fiber> main_worker;
   void warn(const std::string& text) const;
+  /// The same unless it has been said, by whichever rank: what each layer of a model has to say.
+  void warn_once(const std::string& text);
   /// Warns once of tensors that are made on device 0 by a program that has ranks, outside of them (SimulateOptions).
   void warn_unbound(const std::string& tensor);
 
@@ -171,6 +173,7 @@ class Simulation {
   std::uint64_t main_launches_ = 0;
   std::int64_t processes_ = 0;
   bool warned_unbound_ = false;
+  std::set<std::string> said_once_;
 };
 
 }  // namespace kernbench::runtime

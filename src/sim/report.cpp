@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
@@ -109,15 +111,31 @@ std::vector<std::vector<DeadlockGraph::Told>> all_told(const DeadlockGraph& grap
   return all;
 }
 
+/// What a line says, whether or not it is on a cycle.
+std::string statement(const Line& line) {
+  return line.name.text() + '\n' + line.target.text() + '\n' + line.reason.text();
+}
+
 Explanation explain(const DeadlockGraph& graph) {
   Explanation all{all_lines(graph)};
   const auto all_told_lines = all_told(graph);
+  // Two nodes may have one name, as a call and what it waits for first: one on a cycle says it for both.
+  std::set<std::string> on_cycles;
+  for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
+    for (const auto& each : all_told_lines[number]) {
+      const Line line = line_of(graph, number, each.reason, each.target);
+      if (line.in_cycle) on_cycles.insert(statement(line));
+    }
+  }
   for (std::size_t number = 0; number < graph.nodes().size(); ++number) {
     const auto& told = all_told_lines[number];
     if (told.empty() && graph.role(number) == WaitRole::command) continue;
     auto& folded = all.folded[static_cast<std::size_t>(rank_of(graph, number, told))];
     if (graph[number].edges.empty()) folded.add(report_line(idle_line(graph, number)));
-    for (const auto& each : told) folded.add(report_line(line_of(graph, number, each.reason, each.target)));
+    for (const auto& each : told) {
+      const Line line = line_of(graph, number, each.reason, each.target);
+      if (line.in_cycle || !on_cycles.contains(statement(line))) folded.add(report_line(line));
+    }
   }
   return all;
 }

@@ -457,10 +457,11 @@ TEST(CclTest, OfAllTypesAndReductionsThoseAreLeftOutThatDoNotGoTogether) {
   const Outcome reductions = run({"-o", "all", "-d", "int32"});
   EXPECT_EQ(reductions.code, 0) << reductions.err;
   EXPECT_THAT(reductions.out, HasSubstr("int32     max"));
-  EXPECT_THAT(reductions.err, HasSubstr("avg of int32"));
-  const Outcome one = run({"-o", "avg", "-d", "int32"});
+  EXPECT_THAT(reductions.out, HasSubstr("int32     avg"));
+  EXPECT_THAT(reductions.err, Not(HasSubstr("left out")));
+  const Outcome one = run({"-o", "avg", "-d", "f8e4m3"});
   EXPECT_EQ(one.code, 2);
-  EXPECT_THAT(one.err, HasSubstr("-o avg -d int32: there is no avg of int32"));
+  EXPECT_THAT(one.err, HasSubstr("-o avg -d f8e4m3: there is no avg of f8e4m3"));
 }
 
 TEST(CclTest, WrongAlgorithmsAndSizesAreErrorsOfUsage) {

@@ -191,11 +191,12 @@ TEST(AllReduce, TakesTheSameTimeWithoutDataAndWithExactEvents) {
 TEST(AllReduce, TypesThatAReductionDoesNotTakeAreRefused) {
   const auto outcome = run_ranks(machine_of(1), 1, [](int) {
     dist::init_process_group("ahbm", 0, 1);
-    dist::all_reduce(torch::zeros({4}, torch::dtype(torch::kInt).device("ahbm")), ReduceOp::AVG);
+    dist::all_reduce(torch::zeros({4}, torch::dtype(torch::kBool).device("ahbm")), ReduceOp::AVG);
   });
-  EXPECT_EQ(outcome.errors[0],
-            "ValueError: all_reduce: Cannot use ReduceOp.AVG with a tensor of Int: an average of integers is none; use "
-            "SUM, or convert the tensor to Float");
+  EXPECT_EQ(
+      outcome.errors[0],
+      "ValueError: all_reduce: Cannot use ReduceOp.AVG with a tensor of Bool: the devices have no such arithmetic; "
+      "convert the tensor first, to Int or Half, say");
   const auto host = run_ranks(machine_of(1), 1, [](int) {
     dist::init_process_group("ahbm", 0, 1);
     dist::all_reduce(torch::zeros({4}));

@@ -261,7 +261,7 @@ TEST(Scorecard, EverySeededBugIsFoundWithItsCulprit) {
          if (rank != 1) y.cpu();
        },
        {"DeadlockError",
-        "needs the call of ALLREDUCE (sequence number 2) of the default group on rank 1, which has ended"}},
+        "needs the call of ALLREDUCE (sequence number 2) of the default group on rank 1, which ended"}},
       {"rank that returns early",
        [&](int rank) {
          if (rank == 2) return;

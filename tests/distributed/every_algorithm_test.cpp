@@ -70,11 +70,16 @@ std::vector<Case> cases(int ranks, std::size_t turn) {
   return all;
 }
 
-/// Element i of rank r: whole numbers so small that every reduction, in whatever order, is exact in every type.
+/// Element i of rank r: whole numbers so small that every reduction, in whatever order, is exact in every type. Of AVG
+/// two ranks have the same power of two and the others 0: its share is rounded once.
 double element(const Case& what, int ranks, int rank, std::int64_t i) {
   const std::int64_t k = 7 * rank + i;
+  if (what.op == ReduceOp::AVG) {
+    const bool counts = rank == i % ranks || rank == (i + 1) % ranks;
+    return counts ? static_cast<double>(1 << i % 5) : 0;
+  }
   if (what.op == ReduceOp::PRODUCT) return static_cast<double>(rank < 4 ? k % 2 + 1 : 1);
-  return static_cast<double>(k % 5) * (what.op == ReduceOp::AVG ? ranks : 1);
+  return static_cast<double>(k % 5);
 }
 
 double fold(ReduceOp op, double a, double b) {
@@ -212,6 +217,35 @@ TEST(EveryAllReduce, NeedsOneSmallSlotOnlyInWhateverMemory) {
     }
     const std::string polling = "n_slots: 2, slot_size: 1KiB, backpressure: poll";
     expect_exact(algorithm, 3, machine_with(algorithm, 3, polling), {{7001}});
+  }
+}
+
+TEST(EveryAverage, OfNumbersWhoseSumTheTypeDoesNotHold) {
+  constexpr double kLarge = 30000, kUlp = 16;  // of f16, whose largest number is 65504
+  for (const auto& algorithm : distributed::collective_algorithms()) {
+    if (!distributed::reduces(algorithm.operation)) continue;
+    for (const int ranks : {4, 5}) {
+      const auto outcome = run_ranks(machine_with(algorithm, ranks), ranks, [&](int rank) {
+        dist::init_process_group("ahbm", rank, ranks);
+        const auto large = [](std::int64_t elements, const DPPolicy& policy = {}) {
+          return torch::full({elements}, kLarge, torch::dtype(torch::kHalf))
+              .to(torch::TensorOptions().device("ahbm").placement(policy));
+        };
+        auto x = large(40);
+        if (algorithm.operation == CollectiveOperation::all_reduce) dist::all_reduce(x, ReduceOp::AVG);
+        if (algorithm.operation == CollectiveOperation::reduce) dist::reduce(x, 0, ReduceOp::AVG);
+        if (algorithm.operation == CollectiveOperation::reduce_scatter)
+          dist::reduce_scatter_tensor(x, large(40 * ranks), ReduceOp::AVG);
+        if (algorithm.operation == CollectiveOperation::all_reduce_partials) {
+          x = large(40, {.cube = Placement::replicate, .pe = Placement::replicate});
+          torch::ahbm::all_reduce_partials(x, ReduceOp::AVG);
+        }
+        const auto host = x.cpu().to(torch::kDouble);
+        for (std::int64_t i = 0; i < host.numel(); ++i)
+          EXPECT_NEAR(host[i].item<double>(), kLarge, ranks == 4 ? 0 : ranks * kUlp) << title_of(algorithm, ranks);
+      });
+      expect_ok(outcome, title_of(algorithm, ranks));
+    }
   }
 }
 

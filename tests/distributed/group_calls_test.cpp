@@ -218,6 +218,40 @@ TEST(WorkAbort, EndsTheGroupOnAllRanks) {
   EXPECT_THAT(outcome.errors, Each(""));
 }
 
+// What async_op returns to a rank outside of the group is None in PyTorch.
+TEST(NoWork, OfARankThatIsNoMemberSaysSoWithTheCallWhenItIsUsed) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    const auto group = dist::new_group({0, 1});
+    const auto x = row(1), y = row(1), whole = row(1, DType::f32, 200);
+    const std::vector<dist::WorkRef> works{dist::all_reduce(x, ReduceOp::SUM, group, true),
+                                           dist::broadcast(x, 0, group, true),
+                                           dist::reduce(x, 0, ReduceOp::SUM, group, true),
+                                           dist::all_reduce(x, dist::_make_nccl_premul_sum(1.0), group, true),
+                                           dist::all_gather_into_tensor(whole, x, group, true),
+                                           dist::reduce_scatter_tensor(x, whole, ReduceOp::SUM, group, true),
+                                           dist::all_reduce_coalesced({x}, ReduceOp::SUM, group, true),
+                                           dist::barrier(group, true),
+                                           rank == 1 ? dist::irecv(y, 0, group) : dist::isend(y, 1, group)};
+    for (const dist::WorkRef& work : works) {
+      if (rank < 2) {
+        work->wait();
+        continue;
+      }
+      EXPECT_EQ(work, nullptr);
+      EXPECT_THAT(error_of([&] { work->wait(); }),
+                  HasSubstr("AttributeError: there is no Work: rank 2 is not a member of the group of the call at "
+                            "group_calls_test.cpp:"));
+    }
+  }));
+}
+
+TEST(NoWork, OfACallWithoutAsyncOpSaysSoWhenItIsUsed) {
+  expect_ok(on_group(2, {}, [](int) {
+    EXPECT_EQ(error_of([] { dist::all_reduce(row(1))->wait(); }),
+              "AttributeError: there is no Work: only a call with async_op returns one");
+  }));
+}
+
 TEST(WorkAbort, IsNotForSendsAndReceives) {
   expect_ok(on_group(2, {}, [](int rank) {
     const auto x = row(rank);
@@ -290,6 +324,15 @@ TEST(GroupRanks, ArePeersOfSendAndReceive) {
   }));
 }
 
+TEST(GroupRanks, OfABroadcastOrReduceMustBeGiven) {
+  expect_ok(on_group(2, {}, [](int) {
+    const auto x = row(1);
+    EXPECT_EQ(error_of([&] { dist::broadcast(x, {}); }),
+              "ValueError: broadcast: Must specify global_rank or group_rank");
+    EXPECT_EQ(error_of([&] { dist::reduce(x, {}); }), "ValueError: reduce: Must specify global_rank or group_rank");
+  }));
+}
+
 // ---- several tensors
 
 TEST(Coalesced, GathersAndScattersSeveralTensors) {
@@ -307,6 +350,41 @@ TEST(Coalesced, GathersAndScattersSeveralTensors) {
     EXPECT_EQ(error_of([&] { dist::all_gather_into_tensor_coalesced({all[0]}, in); }),
               "ValueError: all_gather_into_tensor_coalesced: Expected as many outputs as inputs, found 1 and 2");
   }));
+}
+
+TEST(Coalesced, OfListsOfDifferentLengthsIsAnErrorThatNamesThem) {
+  using Call = std::function<void(const std::vector<torch::Tensor>& blocks, const std::vector<torch::Tensor>& wholes)>;
+  const std::vector<std::pair<std::string, Call>> calls{
+      {"all_reduce_coalesced", [](const auto& blocks, const auto&) { dist::all_reduce_coalesced(blocks); }},
+      {"all_gather_into_tensor_coalesced",
+       [](const auto& blocks, const auto& wholes) { dist::all_gather_into_tensor_coalesced(wholes, blocks); }},
+      {"reduce_scatter_tensor_coalesced",
+       [](const auto& blocks, const auto& wholes) { dist::reduce_scatter_tensor_coalesced(blocks, wholes); }},
+      {"all_gather_coalesced", [](const auto& blocks, const auto&) {
+         std::vector<std::vector<torch::Tensor>> gathered(3);
+         for (auto& of_rank : gathered) {
+           for (const auto& block : blocks) of_rank.push_back(torch::empty_like(block));
+         }
+         dist::all_gather_coalesced(gathered, blocks);
+       }}};
+  for (const auto& [name, call] : calls) {
+    const auto outcome = on_group(3, {}, [&](int rank) {
+      std::vector<torch::Tensor> blocks, wholes;
+      for (int i = 0; i < (rank == 1 ? 1 : 2); ++i) {
+        blocks.push_back(row(rank, DType::f32, 4));
+        wholes.push_back(row(rank, DType::f32, 12));
+      }
+      const std::string error = error_of([&] {
+        call(blocks, wholes);
+        torch::ahbm::synchronize();
+      });
+      EXPECT_THAT(error, HasSubstr("DistributedError: "));
+      EXPECT_THAT(error, HasSubstr("ank 1"));
+      EXPECT_THAT(error, HasSubstr(name + " of 1 tensor"));
+      EXPECT_THAT(error, HasSubstr(name + " of 2 tensors"));
+    });
+    EXPECT_THAT(outcome.errors, Each("")) << name;
+  }
 }
 
 // ---- sends and receives without a wait
@@ -362,7 +440,19 @@ TEST(AnyReceive, ThatNoneSendsToNamesTheTagsOfTheSends) {
     if (rank == 1) dist::send(x, 0, {}, 7);
     torch::ahbm::synchronize();
   });
-  EXPECT_THAT(outcome.error.message, HasSubstr("(it has called send with tag 7 at group_calls_test.cpp:"));
+  const std::string& report = outcome.error.message;
+  EXPECT_THAT(report, HasSubstr("(it has called send with tag 7 at group_calls_test.cpp:"));
+  std::size_t lines = 0;
+  const std::string line = " waits for rank 1 (the call of send to rank 0 (tag 0)";
+  for (std::size_t at = report.find(line); at != std::string::npos; at = report.find(line, at + 1)) ++lines;
+  EXPECT_EQ(lines, 1U) << report;
+}
+
+TEST(AnyReceive, FromRanksThatEndedSaysSoOfAllOfThem) {
+  const auto outcome = on_group(3, {}, [](int rank) {
+    if (rank == 0) dist::recv(row(1));
+  });
+  EXPECT_THAT(outcome.error.message, HasSubstr("on ranks {1, 2}, which ended: nobody left that could provide it"));
 }
 
 // ---- sums with factors
@@ -386,6 +476,69 @@ TEST(PremulSum, AddsWhatEachRankHasMultiplied) {
       expect_all(again, 5);
     }));
   }
+}
+
+TEST(Average, IsTheSumWithTheFactorOneOverTheRanks) {
+  expect_ok(on_group(3, {}, [](int rank) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      torch::manual_seed(static_cast<std::uint64_t>(rank + 1));
+      const auto values = torch::randn({1000}).to(dtype);
+      const auto average = values.to("ahbm"), sum = values.to("ahbm");
+      dist::all_reduce(average, ReduceOp::AVG);
+      // A factor on the host is computed with in f32, one on the device in the type of the tensor, as NCCL does.
+      dist::all_reduce(sum, dist::_make_nccl_premul_sum(row(1.0 / 3, dtype, 1)));
+      EXPECT_TRUE(torch::equal(average.cpu(), sum.cpu())) << name(dtype);
+    }
+  }));
+}
+
+TEST(Average, LeavesTheTensorsOfOthersThanTheRoot) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const auto x = row(rank + 1), whole = row(rank + 1, DType::f32, 8), block = row(0, DType::f32, 4);
+    dist::reduce(x, 1, ReduceOp::AVG);
+    expect_all(x, rank == 1 ? 1.5 : 1);
+    dist::reduce_scatter_tensor(block, whole, ReduceOp::AVG);
+    expect_all(block, 1.5);
+    expect_all(whole, rank + 1);
+  }));
+}
+
+TEST(Average, OfIntegersIsTheirSumDividedTowardZero) {
+  for (const char* algorithm : {"ring", "direct"}) {
+    expect_ok(on_group(3, {.algorithm = algorithm}, [](int rank) {
+      for (const DType dtype : {DType::i8, DType::i32, DType::i64}) {
+        const auto x = row(rank == 0 ? -20 : 3, dtype);
+        dist::all_reduce(x, ReduceOp::AVG);
+        expect_all(x, -4);  // -14 / 3
+      }
+      const auto bytes = row(80, DType::u8);
+      dist::all_reduce(bytes, ReduceOp::AVG);
+      expect_all(bytes, 80);
+      const auto wrapped = row(100, DType::u8);
+      dist::all_reduce(wrapped, ReduceOp::AVG);
+      expect_all(wrapped, 14);  // the sum is 300 - 256
+      const auto large = row(1LL << 52, DType::i64);
+      dist::all_reduce(large, ReduceOp::AVG);
+      expect_all(large, 1LL << 52);
+    }));
+  }
+}
+
+TEST(Booleans, AddAsOrAndMultiplyAsAnd) {
+  expect_ok(on_group(2, {}, [](int rank) {
+    const std::vector<double> mine = rank == 0 ? std::vector<double>{0, 0, 1, 1} : std::vector<double>{0, 1, 0, 1};
+    const auto reduced = [&](ReduceOp op) {
+      const auto x = torch::tensor(mine, torch::dtype(torch::kBool)).to("ahbm");
+      dist::all_reduce(x, op);
+      const auto host = x.cpu().to(torch::kDouble);
+      return std::vector<double>(host.data_ptr<double>(), host.data_ptr<double>() + host.numel());
+    };
+    for (const ReduceOp op : {ReduceOp::SUM, ReduceOp::MAX, ReduceOp::BOR})
+      EXPECT_EQ(reduced(op), (std::vector<double>{0, 1, 1, 1}));
+    for (const ReduceOp op : {ReduceOp::PRODUCT, ReduceOp::MIN, ReduceOp::BAND})
+      EXPECT_EQ(reduced(op), (std::vector<double>{0, 0, 0, 1}));
+    EXPECT_THAT(error_of([&] { reduced(ReduceOp::AVG); }), HasSubstr("Cannot use ReduceOp.AVG with a tensor of Bool"));
+  }));
 }
 
 TEST(PremulSum, OfPartsOfTensorsAndWithoutAWait) {

@@ -63,12 +63,14 @@ struct Cell {
 };
 
 /// Element i of rank r: whole numbers so small that every reduction, in whatever order, is exact in every type. Of AVG
-/// the ranks differ by what adds up to 0.
+/// two ranks have the same power of two and the others 0: its share is rounded once.
 double element(ReduceOp op, int ranks, int rank, std::int64_t i) {
   const std::int64_t k = 3 * rank + i;
   if (op == ReduceOp::PRODUCT) return static_cast<double>(rank < 4 ? k % 2 + 1 : 1);
-  if (op == ReduceOp::AVG)
-    return static_cast<double>(i % 4 + 1 + (rank == ranks - 1 && ranks % 2 == 1 ? 0 : rank % 2 == 0 ? 1 : -1));
+  if (op == ReduceOp::AVG) {
+    const bool counts = rank == i % ranks || rank == (i + 1) % ranks;
+    return counts ? static_cast<double>(1 << i % 5) : 0;
+  }
   return static_cast<double>(k % 5);
 }
 

@@ -77,10 +77,11 @@ RanksResult sum_by(const SimulateOptions& options, int ranks, const std::string&
     for (const std::int64_t elements : {0, 1, 7, 1023, 30011}) {
       std::vector<double> values, wanted;
       for (std::int64_t i = 0; i < elements; ++i) {
-        values.push_back(static_cast<double>((7 * rank + i) % 5));
+        // Each rank's third, or any, share of it is exact, whether it is taken before the sum or behind it.
+        values.push_back(static_cast<double>(ranks * ((7 * rank + i) % 5)));
         double sum = 0;
         for (int other = 0; other < ranks; ++other) sum += static_cast<double>((7 * other + i) % 5);
-        wanted.push_back(sum / ranks);
+        wanted.push_back(sum);
       }
       const auto x = torch::tensor(values, torch::dtype(torch::kFloat)).to("ahbm");
       dist::all_reduce(x, dist::ReduceOp::AVG);

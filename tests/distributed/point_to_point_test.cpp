@@ -213,7 +213,7 @@ TEST(PointToPoint, ASideThatIsMissingIsNamed) {
       outcome.error.message,
       HasSubstr(
           "rank 2 has ended without calling send to rank 0 (tag 4) of the default group, for which rank 0 waits"));
-  EXPECT_THAT(outcome.error.message, HasSubstr("on rank 2, which has ended"));
+  EXPECT_THAT(outcome.error.message, HasSubstr("on rank 2, which ended"));
 }
 
 TEST(PointToPoint, TensorsThatDoNotFitAreRefused) {

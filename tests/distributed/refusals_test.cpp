@@ -43,9 +43,7 @@ TEST(Refusals, ReductionsThatATypeCannotHaveSayWhyAndWhatToDo) {
                   " with non-integral dtype: it combines bits, and the tensor is of Float; reduce a "
                   "tensor of integers or of Bool");
   }
-  EXPECT_THAT(of(ReduceOp::AVG, DType::i32), HasSubstr("Cannot use ReduceOp.AVG with a tensor of Int: an average of "
-                                                       "integers is none; use SUM, or convert the tensor to Float"));
-  EXPECT_THAT(of(ReduceOp::SUM, DType::boolean), HasSubstr("Cannot use ReduceOp.SUM with a tensor of Bool"));
+  EXPECT_THAT(of(ReduceOp::AVG, DType::boolean), HasSubstr("Cannot use ReduceOp.AVG with a tensor of Bool"));
   EXPECT_THAT(of(ReduceOp::PREMUL_SUM, DType::f32), HasSubstr("ReduceOp.PREMUL_SUM has no factor here"));
 }
 

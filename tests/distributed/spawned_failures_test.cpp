@@ -144,14 +144,14 @@ TEST(SpawnedFailures, AReadOfWhatNeedsARankThatNeverCallsNamesIt) {
   });
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("DeadlockError"),
                                    HasSubstr("ALLREDUCE (sequence number 1) of the default group, missing ranks: {1}"),
-                                   HasSubstr("on rank 1, which has ended")));
+                                   HasSubstr("on rank 1, which ended")));
 }
 
 TEST(SpawnedFailures, ARankThatNeverJoinsIsNamed) {
   const auto outcome = spawn_ranks(2, [](int rank) { dist::init_process_group("ahbm", rank, 3); });
   EXPECT_THAT(outcome.error,
               AllOf(HasSubstr("DeadlockError"), HasSubstr("init_process_group of 3 ranks, missing ranks: {2}"),
-                    HasSubstr("on rank 2, which has not joined")));
+                    HasSubstr("on rank 2, which did not join")));
 }
 
 // ---- errors in events ----------------------------------------------------------------------------------------------

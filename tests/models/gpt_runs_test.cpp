@@ -92,6 +92,25 @@ TEST(GptRuns, OfOneLayerAloneNameTheSizeThatTheDevicesDoNotDivide) {
   }
 }
 
+TEST(GptRuns, ThatLeaveDevicesIdleSaySo) {
+  const auto warnings = [](int devices) {
+    return run_gpt(devices, {{"tp", "2"}, {"tokens", "4"}, {"new_tokens", "0"}}).warnings;
+  };
+  EXPECT_THAT(warnings(4), Contains("2 of 4 SIPs idle: tp times pp takes 2").Times(1));
+  EXPECT_THAT(warnings(2), ::testing::Not(Contains(HasSubstr("idle"))));
+}
+
+TEST(GptRuns, ThatFindNoMemoryNameTheWeightsThatAreThere) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"cube.hbm.capacity=2MiB"};
+  options.data = false;
+  const RunResult result = run_built_in("gpt", {}, options);
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "OutOfMemoryError");
+  EXPECT_THAT(result.error->message, HasSubstr("\"model.embed_tokens.weight\""));
+}
+
 TEST(GptRuns, ThatShareNoTokensSaySo) {
   const auto warnings = [](const std::string& tokens) {
     return run_gpt(2, {{"tokens", tokens}, {"new_tokens", "0"}, {"sequence_parallel", "yes"}}).warnings;

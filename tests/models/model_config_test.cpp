@@ -77,6 +77,11 @@ TEST(ModelConfigs, OfMixturesAreChecked) {
   EXPECT_EQ(refusal(mixtral(R"("num_local_experts": 2, "num_experts_per_tok": 3, )")),
             "x/config.json: num_experts_per_tok (3) must be at most num_local_experts (2)");
   EXPECT_THAT(refusal(mixtral(R"("sliding_window": 16, )")), HasSubstr("sliding_window must be null"));
+  for (const std::string key : {"attention_bias", "mlp_bias"}) {
+    EXPECT_EQ(refusal(mixtral("\"" + key + "\": true, ")),
+              "x/config.json: " + key + " must be false: a Mixtral has no biases; take the key out of the file");
+    EXPECT_EQ(refusal(mixtral("\"" + key + "\": false, ")), "it was accepted");
+  }
   EXPECT_EQ(refusal(mixtral(R"("sliding_window": null, "partial_rotary_factor": 1.0, )")), "it was accepted");
 }
 

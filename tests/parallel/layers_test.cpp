@@ -129,6 +129,7 @@ TEST(ParallelLinear, SequenceParallelIsOffWithAWarningForOneRank) {
     LinearOptions up = up_options();
     up.sequence_parallel = true;
     expect_equal(ColumnParallelLinear(up)(input().to("ahbm")), torch::linear(input(), up_weight()));
+    const ColumnParallelLinear another(up);  // of the same model: it is said once
   });
   EXPECT_THAT(result.errors, Each(IsEmpty()));
   EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("Disabling sequence parallel")));
@@ -216,6 +217,29 @@ TEST(ParallelLinear, RefusesWhatCannotBe) {
                         })
                   .errors,
               Each(HasSubstr("input_is_parallel must be true")));
+}
+
+TEST(ParallelLinear, RefusesOptionsThatItDoesNotHave) {
+  const auto errors = [](bool column, const std::function<void(LinearOptions&)>& change) {
+    return run_model(2, 2,
+                     [&](int) {
+                       LinearOptions options = column ? up_options() : down_options();
+                       change(options);
+                       column ? (void)ColumnParallelLinear(options) : (void)RowParallelLinear(options);
+                     })
+        .errors;
+  };
+  EXPECT_THAT(errors(true, [](auto& options) { options.input_is_parallel = true; }),
+              Each(HasSubstr("ColumnParallelLinear: input_is_parallel is an option of RowParallelLinear")));
+  EXPECT_THAT(errors(false, [](auto& options) { options.gather_output = true; }),
+              Each(HasSubstr("RowParallelLinear: gather_output is an option of ColumnParallelLinear")));
+  EXPECT_THAT(errors(true, [](auto& options) { options.gather_output = options.sequence_parallel = true; }),
+              Each(HasSubstr("ColumnParallelLinear: gather_output and sequence_parallel exclude each other")));
+  for (const bool column : {true, false}) {
+    EXPECT_THAT(errors(column, [](auto& options) { options.tp_comm_num_splits = 4; }),
+                Each(HasSubstr("ParallelLinear: tp_comm_num_splits (4) says how communication overlaps, and "
+                               "tp_comm_overlap is false")));
+  }
 }
 
 TEST(ParallelLinear, RefusesAScalar) {

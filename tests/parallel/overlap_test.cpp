@@ -86,7 +86,9 @@ TEST(Overlap, AColumnThatGathersHasTheBitsOfTheDenseProduct) {
     if (kSanitized && ranks > 2) continue;
     for (const char* const type : {"f32", "f16"}) {
       const RunResult result = run_sound_model(ranks, ranks, [&](int rank) {
-        const ColumnParallelLinear column(options_of(kNarrow, kWide, true, 0, type));
+        LinearOptions options = options_of(kNarrow, kWide, true, 0, type);
+        options.input_is_parallel = false;
+        const ColumnParallelLinear column(options);
         Tensor(column.bias()).copy_(part_of(whole_numbers({kWide}, 3), 0, ranks, rank));
         const auto on_device = torch::dtype(column.weight().scalar_type()).device("ahbm");
         for (const auto& sizes : {std::vector<std::int64_t>{ranks * 3, kNarrow}, {ranks * 2, 3, kNarrow}}) {
@@ -111,6 +113,8 @@ TEST(Overlap, GradientsHaveTheBitsOfTheSameLayersWithoutIt) {
           LinearOptions up = options_of(kNarrow, kWide, sequence, 2, "f32");
           LinearOptions down = options_of(kWide, kNarrow, sequence, 2, "f32");
           up.tp_comm_overlap = down.tp_comm_overlap = overlap;
+          up.tp_comm_num_splits = down.tp_comm_num_splits = overlap ? 2 : 0;
+          up.input_is_parallel = false;
           const ColumnParallelLinear column(up);
           const RowParallelLinear row(down);
           const auto mine = [&](const Tensor& whole) {

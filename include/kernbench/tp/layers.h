@@ -28,9 +28,9 @@ struct LinearOptions {
   std::int64_t input_size = 0, output_size = 0;
   std::int64_t in_features = 0, out_features = 0;
   bool bias = true;
-  /// ColumnParallelLinear: every rank gets the whole output.
+  /// ColumnParallelLinear: every rank gets the whole output. ValueError with sequence_parallel, and of a row.
   bool gather_output = false;
-  /// RowParallelLinear: the input is the rank's part already.
+  /// RowParallelLinear: the input is the rank's part already. ValueError of a column.
   bool input_is_parallel = false;
   /// The bias is not added, but returned beside the output, for a kernel that adds it with something else.
   bool skip_bias_add = false;
@@ -41,7 +41,7 @@ struct LinearOptions {
   /// also a column's all-gather; backward what is sent of the input's gradient beside the product of the weight's. In a
   /// group of one rank nothing changes.
   bool tp_comm_overlap = false;
-  /// With tp_comm_overlap, chunks of a row's reduction; 0: chosen.
+  /// With tp_comm_overlap, chunks of a row's reduction; 0: chosen. ValueError for more without it.
   std::int64_t tp_comm_num_splits = 0;
   LayerType dtype = torch::kFloat;
   /// Fills the master weight [output_size, input_size], a host tensor of f32, which every rank makes alike and of which

@@ -219,6 +219,18 @@ double combined(dist::ReduceOp op, double a, double b) {
   }
 }
 
+/// Two ranks, so that a share is rounded once, whether it is taken before the sum or behind it.
+bool counts_in_average(int rank, int ranks, std::int64_t at) {
+  return rank == at % ranks || rank == (at + 1) % ranks;
+}
+
+/// Of numbers from 0 to 4. Of an average two ranks have the same power of two, and the others 0.
+double value_for(dist::ReduceOp op, std::int64_t number, std::int64_t at, bool counts) {
+  if (op == dist::ReduceOp::PRODUCT) return number == 0 ? 2 : 1;
+  if (op == dist::ReduceOp::AVG) return counts ? static_cast<double>(1 << at % 3) : 0;
+  return static_cast<double>(number);
+}
+
 }  // namespace
 
 Values::Values(dist::ReduceOp op, int ranks) : values_(index(ranks)) {
@@ -226,7 +238,7 @@ Values::Values(dist::ReduceOp op, int ranks) : values_(index(ranks)) {
     double& folded = reduced_[place(at)];
     for (int rank = 0; rank < ranks; ++rank) {
       const std::int64_t number = (at + 3 * std::int64_t{rank}) % kPeriod;
-      const double value = op != dist::ReduceOp::PRODUCT ? static_cast<double>(number) : number == 0 ? 2 : 1;
+      const double value = value_for(op, number, at, counts_in_average(rank, ranks, at));
       values_[index(rank)][place(at)] = value;
       folded = rank == 0 ? value : combined(op, folded, value);
     }

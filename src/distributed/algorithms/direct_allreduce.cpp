@@ -3,9 +3,9 @@
 // The elements of each shard are cut into n chunks of ceil(length / n), the last ones shorter or empty. Rank c gets
 // chunk c from all others, and adds its own elements on the right:
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n)
-// from the left, in the tensor's own type: the order of ring_allreduce, and so its bits. It sends the result (AVG:
-// divided by n there, once) to all others. A rank sends 2(n - 1) chunks, as in a ring, but in two steps instead of
-// 2(n - 1).
+// from the left, in the tensor's own type: the order of ring_allreduce, and so its bits. It sends the result (AVG: of
+// x / n; of integers divided there) to all others. A rank sends 2(n - 1) chunks, as in a ring, but in two steps instead
+// of 2(n - 1).
 //
 // Where ranks share links, the order in which a rank sends decides how well they are used. Messages that follow each
 // other go near and far, and around in both directions: to the rank n - 1 - i g places after, for i = 0, 1, …, with g
@@ -101,7 +101,7 @@ class DirectReduction {
       auto [rank, load] = std::move(under_way.front());
       under_way.pop_front();
       tl::wait(load.token);
-      send_to(ranks_.part(rank), load.tile, ranks_.window);
+      send_to(ranks_.part(rank), contribution(op_, load.tile, ranks_.size), ranks_.window);
     };
     for (const std::int64_t places : others_) {
       const std::int64_t rank = ranks_.after(places);
@@ -117,7 +117,7 @@ class DirectReduction {
     std::vector<tl::Tile> results;
     for_each_tile(chunks_.part_of(ranks_.rank, part), ranks_.tile_elements,
                   [&](std::int64_t at, std::int64_t elements) {
-                    const tl::Tile mine = tl::load(x_, {at}, {elements});
+                    const tl::Tile mine = contribution(op_, tl::load(x_, {at}, {elements}), ranks_.size);
                     tl::Tile folded = receive_from(ranks_.next(), elements, x_.dtype());
                     for (std::int64_t step = 2; step < ranks_.size; ++step) {
                       folded = reduce(op_, folded, receive_from(ranks_.part(ranks_.after(step)), elements, x_.dtype()));

@@ -1,8 +1,8 @@
 // Reduce by direct exchange: each rank but the root folds one chunk of the elements of all of them and sends it to the
 // root, which adds its own on the right:
 //   ((x[d+1] ∘ x[d+2]) ∘ …) ∘ x[d]          (indices modulo n, d the root)
-// from the left, in the tensor's own type (AVG: divided by n in the end, once): the order of ring_reduce, and so its
-// bits. Only the root's tensor changes. Chunks and their parts are those of direct_broadcast.
+// from the left, in the tensor's own type (AVG: of x / n; of integers divided in the end): the order of ring_reduce,
+// and so its bits. Only the root's tensor changes. Chunks and their parts are those of direct_broadcast.
 #include <optional>
 
 #include "distributed/algorithms/all_pairs.h"
@@ -39,19 +39,23 @@ class DirectReduce {
     for_each_tile(chunks_.part_of(chunk, part_), ranks_.tile_elements, body);
   }
 
+  tl::Tile own(std::int64_t at, std::int64_t elements) const {
+    return contribution(op_, tl::load(x_, {at}, {elements}), ranks_.size);
+  }
+
   void send_chunks() const {
     for_each_distance(ranks_, [&](std::int64_t distance) {
       const std::int64_t to = ranks_.after(distance);
       if (to == root_) return;
       for_each_tile_of(to, [&](std::int64_t at, std::int64_t elements) {
-        send_to(ranks_.part(to), tl::load(x_, {at}, {elements}), ranks_.window);
+        send_to(ranks_.part(to), own(at, elements), ranks_.window);
       });
     });
   }
 
   void fold_chunk() const {
     for_each_tile_of(ranks_.rank, [&](std::int64_t at, std::int64_t elements) {
-      const tl::Tile mine = tl::load(x_, {at}, {elements});
+      const tl::Tile mine = own(at, elements);
       std::optional<tl::Tile> folded;
       for (std::int64_t i = 1; i < ranks_.size; ++i) {
         const std::int64_t from = (root_ + i) % ranks_.size;
@@ -66,7 +70,7 @@ class DirectReduce {
     for_each_distance(ranks_, [&](std::int64_t distance) {
       const std::int64_t from = ranks_.before(distance);
       for_each_tile_of(from, [&](std::int64_t at, std::int64_t elements) {
-        const tl::Tile mine = tl::load(x_, {at}, {elements});
+        const tl::Tile mine = own(at, elements);
         const tl::Tile folded = reduce(op_, receive_from(ranks_.part(from), elements, x_.dtype()), mine);
         tl::store(x_, {at}, finish_reduction(op_, folded, ranks_.size));
       });

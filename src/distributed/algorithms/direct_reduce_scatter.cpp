@@ -1,7 +1,7 @@
 // Reduce-scatter by direct exchange: every rank sends each other one its block, and folds its own:
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n, c its number)
-// from the left, in the tensor's own type (AVG: divided by n in the end, once): the order of ring_reduce_scatter, and
-// so its bits. Parts of blocks are as in direct_all_gather.
+// from the left, in the tensor's own type (AVG: of x / n; of integers divided in the end): the order of
+// ring_reduce_scatter, and so its bits. Parts of blocks are as in direct_all_gather.
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/block_parts.h"
 #include "distributed/algorithms/neighbours.h"
@@ -22,11 +22,11 @@ void reduce_scatter_directly(const RankView& ranks, const CollectiveArguments& a
     for_each_distance(ranks, [&](std::int64_t distance) {
       const std::int64_t to = ranks.after(distance);
       parts.for_each_tile_of(of(blocks.sent, to), part, [&](const Piece& at) {
-        send_to(ranks.part(to), load(of(blocks.inputs, to), at), ranks.window);
+        send_to(ranks.part(to), contribution(op, load(of(blocks.inputs, to), at), ranks.size), ranks.window);
       });
     });
     parts.for_each_tile_of(of(blocks.sent, ranks.rank), part, [&](const Piece& at) {
-      const tl::Tile mine = load(own, at);
+      const tl::Tile mine = contribution(op, load(own, at), ranks.size);
       tl::Tile folded = receive_from(ranks.next(), at, dtype);
       for (std::int64_t distance = 2; distance < ranks.size; ++distance) {
         folded = reduce(op, folded, receive_from(ranks.part(ranks.after(distance)), at, dtype));

@@ -3,7 +3,7 @@
 // the first tree whole: a rank does one tree after the other, and halves take the latencies of both. Elements go up,
 // each rank folding, from the left and in the tensor's own type,
 //   (x[r] ∘ first child) ∘ second child
-// and the root's result (AVG: divided by n there, once) comes down to all.
+// and the root's result (AVG: of x / n; of integers divided there) comes down to all.
 //
 // Tile by tile, each level of a tree a few tiles behind the one before: in step s a rank that is k levels below the
 // root of a tree of height h does tile s - d (h - k) of that tree upwards, then tile s - d (h + k) downwards. So what
@@ -54,7 +54,7 @@ class TreeHalf {
 
   void up(std::int64_t tile) const {
     if (!has(tile)) return;
-    tl::Tile folded = tl::load(x_, {begin(tile)}, {elements(tile)});
+    tl::Tile folded = contribution(op_, tl::load(x_, {begin(tile)}, {elements(tile)}), ranks_.size);
     for_each_child(
         [&](int child) { folded = reduce(op_, folded, receive_from(ranks_.part(child), elements(tile), x_.dtype())); });
     if (place_.parent >= 0) return send_to(ranks_.part(place_.parent), folded, ranks_.window);

@@ -7,7 +7,8 @@
 // The elements of each shard are cut into a chunk for each column, and each of these into a part for each row. Of chunk
 // c, row i is folded to y[i] = ((x[i, c+1] ∘ x[i, c+2]) ∘ …) ∘ x[i, c], then part q of the chunk over the rows,
 //   ((y[q+1] ∘ y[q+2]) ∘ …) ∘ y[q]
-// (indices modulo columns and rows), from the left, in the tensor's own type (AVG: divided by n in the end, once).
+// (indices modulo columns and rows), from the left, in the tensor's own type (AVG: of x / n; of integers divided in the
+// end).
 //
 // What a ring passes on is bounded as in ring_allreduce; the rings follow each other, and partial results are stored in
 // the tensor.

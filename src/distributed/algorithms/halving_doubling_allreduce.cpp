@@ -9,8 +9,8 @@
 // keeps that half of its chunks in which its own chunk v is, and gets the other's values of it. With y[v] the values at
 // a place, the lower place stands on the left:
 //   y[v] ∘ y[v + d]
-// for all elements alike, in the tensor's own type (AVG: divided by n in the end, once). Then halves are doubled again,
-// in the opposite order.
+// for all elements alike, in the tensor's own type (AVG: of x / n; of integers divided in the end). Then halves are
+// doubled again, in the opposite order.
 //
 // Partial results are stored in the tensor. In an exchange a rank sends as many tiles as a queue has slots, and from
 // then on takes one for each that it sends: a rank that waits to send waits for a receive that waits for nothing but
@@ -50,15 +50,14 @@ class HalvingDoubling {
       : ranks_(ranks), x_(x), op_(op), shard_(shard), places_(ranks.size), chunks_(shard, ranks, places_.places) {}
 
   void run() {
-    const bool is_paired = ranks_.rank < 2 * places_.pairs();
-    if (is_paired && ranks_.rank % 2 == 0) return give_to_partner();
-    if (is_paired) take_from_partner();
+    if (is_paired() && ranks_.rank % 2 == 0) return give_to_partner();
+    if (is_paired()) take_from_partner();
     place_ = places_.place_of(ranks_.rank);
     for (part_ = 0; part_ < chunks_.parts(); ++part_) {
       for (std::int64_t distance = places_.places / 2; distance > 0; distance /= 2) halve(distance);
       for (std::int64_t distance = 1; distance < places_.places; distance *= 2) double_up(distance);
     }
-    if (is_paired) send_all(ranks_.rank - 1);
+    if (is_paired()) give_results_to_partner();
   }
 
  private:
@@ -67,22 +66,34 @@ class HalvingDoubling {
     for_each_tile(chunks_.part_of(chunk, part_), ranks_.tile_elements, body);
   }
 
-  void send_all(std::int64_t to) const {
-    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
-      send_to(ranks_.part(to), tl::load(x_, {at}, {elements}), ranks_.window);
-    });
+  tl::Tile own(std::int64_t at, std::int64_t elements) const {
+    return contribution(op_, tl::load(x_, {at}, {elements}), ranks_.size);
   }
+  bool is_paired() const { return ranks_.rank < 2 * places_.pairs(); }
+
   void give_to_partner() const {
-    send_all(ranks_.rank + 1);
+    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      send_to(ranks_.part(ranks_.rank + 1), own(at, elements), ranks_.window);
+    });
     for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
       tl::store(x_, {at}, receive_from(ranks_.part(ranks_.rank + 1), elements, x_.dtype()));
     });
   }
   void take_from_partner() const {
     for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
-      const tl::Tile mine = tl::load(x_, {at}, {elements});
+      const tl::Tile mine = own(at, elements);
       tl::store(x_, {at}, reduce(op_, receive_from(ranks_.part(ranks_.rank - 1), elements, x_.dtype()), mine));
     });
+  }
+  void give_results_to_partner() const {
+    for_each_tile(shard_, ranks_.tile_elements, [&](std::int64_t at, std::int64_t elements) {
+      send_to(ranks_.part(ranks_.rank - 1), tl::load(x_, {at}, {elements}), ranks_.window);
+    });
+  }
+  /// What the place has: at first the rank's own elements, then partial results.
+  tl::Tile value_at(std::int64_t distance, std::int64_t at, std::int64_t elements) const {
+    const bool is_own = distance == places_.places / 2 && !is_paired();
+    return is_own ? own(at, elements) : tl::load(x_, {at}, {elements});
   }
 
   /// `distance` chunks go to the place at that distance and as many come from it: take(at, elements) for each tile of
@@ -96,8 +107,11 @@ class HalvingDoubling {
                taken = tiles_of(gives_own ? theirs : mine, distance);
     const auto window = static_cast<std::size_t>(ranks_.window);
     for (std::size_t i = 0; i < std::max(sent.size(), taken.size() + window); ++i) {
-      if (i < sent.size())
-        send_to(partner(distance), tl::load(x_, {sent[i].begin}, {sent[i].end - sent[i].begin}), ranks_.window);
+      if (i < sent.size()) {
+        const std::int64_t at = sent[i].begin, elements = sent[i].end - at;
+        const tl::Tile value = gives_own ? tl::load(x_, {at}, {elements}) : value_at(distance, at, elements);
+        send_to(partner(distance), value, ranks_.window);
+      }
       if (i + 1 >= window && i + 1 - window < taken.size()) {
         const Range& tile = taken[i + 1 - window];
         take(tile.begin, tile.end - tile.begin);
@@ -120,9 +134,9 @@ class HalvingDoubling {
   void halve(std::int64_t distance) const {
     const bool is_lower = (place_ & distance) == 0;
     exchange(distance, false, [&](std::int64_t at, std::int64_t elements) {
-      const tl::Tile own = tl::load(x_, {at}, {elements});
+      const tl::Tile mine = value_at(distance, at, elements);
       const tl::Tile received = receive_from(partner(distance), elements, x_.dtype());
-      const tl::Tile folded = is_lower ? reduce(op_, own, received) : reduce(op_, received, own);
+      const tl::Tile folded = is_lower ? reduce(op_, mine, received) : reduce(op_, received, mine);
       tl::store(x_, {at}, distance == 1 ? finish_reduction(op_, folded, ranks_.size) : folded);
     });
   }

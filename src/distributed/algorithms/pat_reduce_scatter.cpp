@@ -4,7 +4,7 @@
 // y[o] is what the rank o places before that of a block has: its own elements, and on their left what comes from the
 // ranks before it. For w = 1, 2, 4, … < n, of all o that are multiples of 2w with o + w < n:
 //   y[o] := y[o + w] ∘ y[o]
-// in the tensor's own type (AVG: divided by n in the end, once). So the ranks stand in the order of
+// in the tensor's own type (AVG: of x / n; of integers divided in the end). So the ranks stand in the order of
 // ring_reduce_scatter, and are added as a binary tree. y[0] is the result.
 #include <map>
 
@@ -50,7 +50,8 @@ class PatReduceScatter {
   /// The partial sum of a tile; without any so far the rank's own elements.
   tl::Tile partial(std::int64_t offset, const Piece& at, std::size_t number) const {
     const auto sum = sums_.find(offset);
-    return sum == sums_.end() ? load(of(blocks_.inputs, ranks_.after(offset)), at) : sum->second[number];
+    if (sum != sums_.end()) return sum->second[number];
+    return contribution(op_, load(of(blocks_.inputs, ranks_.after(offset)), at), ranks_.size);
   }
   void send(std::int64_t offset, std::int64_t distance) {
     for_each_tile_of(ranks_.after(offset), [&](const Piece& at, std::size_t number) {

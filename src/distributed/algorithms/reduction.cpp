@@ -8,7 +8,7 @@ bool can_reduce(ReduceOp op, DType dtype) {
   const bool floating = is_floating_point(dtype) && !is_float8(dtype);
   switch (op) {
     case ReduceOp::AVG:
-      return floating;
+      return floating || is_integer(dtype);
     case ReduceOp::BAND:
     case ReduceOp::BOR:
     case ReduceOp::BXOR:
@@ -16,11 +16,30 @@ bool can_reduce(ReduceOp op, DType dtype) {
     case ReduceOp::PREMUL_SUM:
       return false;
     default:
-      return floating || is_integer(dtype);
+      return floating || is_integer(dtype) || dtype == DType::boolean;
   }
 }
 
+namespace {
+
+/// Sums and products of truth values, as PyTorch's NCCL group reduces them.
+ReduceOp of_booleans(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::SUM:
+    case ReduceOp::MAX:
+      return ReduceOp::BOR;
+    case ReduceOp::PRODUCT:
+    case ReduceOp::MIN:
+      return ReduceOp::BAND;
+    default:
+      return op;
+  }
+}
+
+}  // namespace
+
 tl::Tile reduce(ReduceOp op, const tl::Tile& a, const tl::Tile& b) {
+  if (a.dtype() == DType::boolean) op = of_booleans(op);
   switch (op) {
     case ReduceOp::PRODUCT:
       return a * b;
@@ -39,8 +58,16 @@ tl::Tile reduce(ReduceOp op, const tl::Tile& a, const tl::Tile& b) {
   }
 }
 
-tl::Tile finish_reduction(ReduceOp op, const tl::Tile& folded, std::int64_t ranks) {
-  return op == ReduceOp::AVG ? tl::cast(folded / static_cast<double>(ranks), folded.dtype()) : folded;
+tl::Tile contribution(ReduceOp op, const tl::Tile& own, std::int64_t contributions) {
+  if (op != ReduceOp::AVG || !is_floating_point(own.dtype())) return own;
+  return tl::cast(own * (1.0 / static_cast<double>(contributions)), own.dtype());
+}
+
+tl::Tile finish_reduction(ReduceOp op, const tl::Tile& folded, std::int64_t contributions) {
+  const DType dtype = folded.dtype();
+  if (op != ReduceOp::AVG || is_floating_point(dtype)) return folded;
+  const bool is_narrow = item_size(dtype) == 1;  // the number of contributions may not fit
+  return tl::cast(tl::idiv(is_narrow ? tl::cast(folded, DType::i32) : folded, contributions), dtype);
 }
 
 }  // namespace kernbench::distributed

@@ -4,8 +4,8 @@
 // once around the ring, from rank c + 1 over c + 2, … to rank c, and every rank adds its own elements on the right: it
 // is folded
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n)
-// from the left, in the tensor's own type. Rank c then has the result (AVG: divided by n there, once), which goes
-// around once more, so that all ranks end with the same bits. A rank sends 2(n - 1) chunks.
+// from the left, in the tensor's own type. Rank c then has the result (AVG: of x / n; of integers divided there), which
+// goes around once more, so that all ranks end with the same bits. A rank sends 2(n - 1) chunks.
 //
 // Tiles of one slot are pipelined: of each chunk so many at a time as a queue has slots. A rank has then never sent
 // more tiles that it has not received than the queue of its successor holds, so that a ring cannot fill up, with one
@@ -44,14 +44,17 @@ class RingReduction {
   void for_each_tile_of(std::int64_t chunk, const Body& body) const {
     for_each_tile(chunks_.part_of(chunk, part_), ranks_.tile_elements, body);
   }
+  tl::Tile own(std::int64_t at, std::int64_t elements) const {
+    return contribution(op_, tl::load(x_, {at}, {elements}), ranks_.size);
+  }
   tl::Tile reduced(std::int64_t at, std::int64_t elements) const {
-    const tl::Tile mine = tl::load(x_, {at}, {elements});
+    const tl::Tile mine = own(at, elements);
     return reduce(op_, receive_from(ranks_.previous(), elements, x_.dtype()), mine);
   }
 
   void reduce_scatter() const {
     for_each_tile_of(ranks_.before(1), [&](std::int64_t at, std::int64_t elements) {
-      send_to(ranks_.next(), tl::load(x_, {at}, {elements}), ranks_.window);
+      send_to(ranks_.next(), own(at, elements), ranks_.window);
     });
     for (std::int64_t step = 2; step < ranks_.size; ++step) {
       for_each_tile_of(ranks_.before(step), [&](std::int64_t at, std::int64_t elements) {

@@ -32,16 +32,16 @@ Range RingPass::own_chunk() const {
   return {begin, std::min(begin + chunk, range_.end)};
 }
 
-void RingPass::reduce_scatter(const std::function<tl::Tile(const tl::Tile&)>& finish) const {
+void RingPass::reduce_scatter(const Map& contribute, const Map& finish) const {
   for (std::int64_t part = 0; part < chunks_.parts(); ++part) {
     for (std::int64_t step = 1; step < ring_.size; ++step) {
       for_each_tile_of(ring_.before(step), part, [&](std::int64_t at, std::int64_t elements) {
-        const tl::Tile mine = tl::load(x_, {at}, {elements});
+        const tl::Tile mine = contribute(tl::load(x_, {at}, {elements}));
         send_to(ring_.next(), step == 1 ? mine : folded(mine, elements), ring_.window);
       });
     }
     for_each_tile_of(ring_.rank, part, [&](std::int64_t at, std::int64_t elements) {
-      const tl::Tile mine = tl::load(x_, {at}, {elements});
+      const tl::Tile mine = contribute(tl::load(x_, {at}, {elements}));
       tl::store(x_, {at}, finish(ring_.size == 1 ? mine : folded(mine, elements)));
     });
   }
@@ -62,14 +62,25 @@ void RingPass::all_gather() const {
   }
 }
 
+namespace {
+
+/// From ring `depth` on, which has what those before it have left.
+void reduce_from(std::size_t depth, std::span<const RingOfParts> rings, const tl::Tensor& x, ReduceOp op, Range range,
+                 std::int64_t contributions) {
+  const bool innermost = depth + 1 == rings.size();
+  const RingPass pass(rings[depth].view(), x, op, range);
+  pass.reduce_scatter(
+      [&](const tl::Tile& tile) { return depth == 0 ? contribution(op, tile, contributions) : tile; },
+      [&](const tl::Tile& tile) { return innermost ? finish_reduction(op, tile, contributions) : tile; });
+  if (!innermost) reduce_from(depth + 1, rings, x, op, pass.own_chunk(), contributions);
+  pass.all_gather();
+}
+
+}  // namespace
+
 void reduce_over_rings(std::span<const RingOfParts> rings, const tl::Tensor& x, ReduceOp op, Range range,
                        std::int64_t contributions) {
-  const bool innermost = rings.size() == 1;
-  const RingPass pass(rings.front().view(), x, op, range);
-  pass.reduce_scatter(
-      [&](const tl::Tile& tile) { return innermost ? finish_reduction(op, tile, contributions) : tile; });
-  if (!innermost) reduce_over_rings(rings.subspan(1), x, op, pass.own_chunk(), contributions);
-  pass.all_gather();
+  reduce_from(0, rings, x, op, range, contributions);
 }
 
 }  // namespace kernbench::distributed

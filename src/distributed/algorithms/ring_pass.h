@@ -3,9 +3,9 @@
 //
 // A line of m cuts the elements that it is given into m chunks. Chunk c is folded to
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo m)
-// from the left, in the tensor's own type, where x are the results of the lines before (AVG: divided in the end, once).
-// What a ring passes on is bounded as in ring_allreduce; the rings follow each other, and partial results are stored in
-// the tensor.
+// from the left, in the tensor's own type, where x are the results of the lines before (AVG: of x over
+// all contributions; of integers divided in the end). What a ring passes on is bounded as in ring_allreduce; the rings
+// follow each other, and partial results are stored in the tensor.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,10 @@ class RingPass {
   RingPass(RankView ring, const tl::Tensor& x, torch::distributed::ReduceOp op, Range range)
       : ring_(ring), x_(x), op_(op), range_(range), chunks_(range, ring) {}
 
-  /// The own chunk := its fold over the ring, through `finish`.
-  void reduce_scatter(const std::function<tl::Tile(const tl::Tile&)>& finish) const;
+  using Map = std::function<tl::Tile(const tl::Tile&)>;
+
+  /// The own chunk := its fold over the ring of what `contribute` makes of the elements, through `finish`.
+  void reduce_scatter(const Map& contribute, const Map& finish) const;
   /// The others' chunks := theirs.
   void all_gather() const;
   Range own_chunk() const;

@@ -1,7 +1,8 @@
 // Reduce along a ring: the elements go once around, tile by tile, from the rank after the root to the root, and every
 // rank adds its own on the right: they are folded
 //   ((x[d+1] ∘ x[d+2]) ∘ …) ∘ x[d]          (indices modulo n, d the root)
-// from the left, in the tensor's own type (AVG: divided by n in the end, once). Only the root's tensor changes.
+// from the left, in the tensor's own type (AVG: of x / n; of integers divided in the end). Only the root's tensor
+// changes.
 //
 // In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
 // order.
@@ -22,7 +23,7 @@ void reduce_along_ring(const RankView& ranks, const CollectiveArguments& argumen
   const bool is_first = ranks.number(ranks.before(1)) == arguments.root;
   for_each_local_shard(x, [&](Range shard) {
     for_each_tile(shard, elements_of_piece(shard, ranks, x.dtype()), [&](std::int64_t at, std::int64_t elements) {
-      tl::Tile folded = tl::load(x, {at}, {elements});
+      tl::Tile folded = contribution(op, tl::load(x, {at}, {elements}), ranks.size);
       if (!is_first) folded = reduce(op, receive_from(ranks.previous(), elements, x.dtype()), folded);
       if (!is_root) return send_to(ranks.next(), folded, ranks.window);
       tl::store(x, {at}, finish_reduction(op, folded, ranks.size));

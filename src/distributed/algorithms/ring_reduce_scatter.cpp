@@ -1,9 +1,9 @@
 // Reduce-scatter along a ring: block c goes once around, from rank c + 1 over c + 2, … to rank c, and every rank adds
 // its own elements on the right: it is folded
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n)
-// from the left, in the tensor's own type (AVG: divided by n in the end, once). In step s a rank sends block r - s and
-// receives block r - s - 1. Parts of blocks are pipelined as in ring_allreduce, with which the folds have their order
-// in common.
+// from the left, in the tensor's own type (AVG: of x / n; of integers divided in the end). In step s a rank sends block
+// r - s and receives block r - s - 1. Parts of blocks are pipelined as in ring_allreduce, with which the folds have
+// their order in common.
 //
 // In both directions, every other row of PEs goes around the other way: there the same with the ranks in the opposite
 // order.
@@ -21,17 +21,19 @@ void reduce_scatter_around_ring(const RankView& ranks, const CollectiveArguments
   const auto op = arguments.reduction;
   if (ranks.size == 1) return keep_own(blocks.inputs[0], blocks.outputs[0], blocks.sent[0], ranks.tile_elements);
   const BlockParts parts(ranks);
+  const auto mine = [&](std::int64_t block, const Piece& at) {
+    return contribution(op, load(of(blocks.inputs, block), at), ranks.size);
+  };
   const auto reduced = [&](std::int64_t block, const Piece& at) {
-    const BlockRow& input = of(blocks.inputs, block);
-    const tl::Tile mine = load(input, at);
-    return reduce(op, receive_from(ranks.previous(), at, input.tensor.dtype()), mine);
+    const tl::Tile added = mine(block, at);
+    return reduce(op, receive_from(ranks.previous(), at, added.dtype()), added);
   };
   const std::int64_t count = parts.count(blocks.sent), own = ranks.number(ranks.rank);
   for (std::int64_t part = 0; part < count; ++part) {
     for (std::int64_t step = 1; step < ranks.size; ++step) {
       const std::int64_t block = ranks.number(ranks.before(step));
       parts.for_each_tile_of(of(blocks.sent, block), part, [&](const Piece& at) {
-        send_to(ranks.next(), step == 1 ? load(of(blocks.inputs, block), at) : reduced(block, at), ranks.window);
+        send_to(ranks.next(), step == 1 ? mine(block, at) : reduced(block, at), ranks.window);
       });
     }
     parts.for_each_tile_of(of(blocks.sent, own), part, [&](const Piece& at) {

@@ -26,7 +26,7 @@ void Roster::append_edge(int rank, const Name& what, std::vector<sim::WaitEdge>&
     edges.back().unmet = unmet.empty() ? named("{}, which {} has not called", what, worker.name) : std::move(unmet);
     return;
   }
-  const char* fate = worker.joined ? "has ended" : "has not joined";
+  const char* fate = worker.joined ? "ended" : "did not join";  // of one rank and of several
   sim::WaitEdge edge{nullptr, named("the call of {} on {}, which {}", what, Name::rank(rank), fate), true};
   edge.missing = {name(rank)};
   edge.fault = {sim::kHas, named("{} {}", worker.joined ? "ended without calling" : "not called", what)};

@@ -100,7 +100,6 @@ void reductions_that_do_not_exist(Rank& me) {
       me.attempt([&] { dist::all_reduce(me.values(3, dtype), op); });
     }
   }
-  for (const auto dtype : kIntegers) me.attempt([&] { dist::all_reduce(me.values(3, dtype), ReduceOp::AVG); });
 }
 
 void broadcast_from_every_root(Rank& me) {

@@ -186,8 +186,6 @@ def reductions_that_do_not_exist(rank, world):
     for dtype in [torch.float32, torch.float16]:
         for op in [BAND, BOR, BXOR]:
             attempt(lambda: dist.all_reduce(values(rank, 3, dtype), op))
-    for dtype in INTEGERS:
-        attempt(lambda: dist.all_reduce(values(rank, 3, dtype), AVG))
 
 
 @program(1, 2, 3, 4, 5, 8)

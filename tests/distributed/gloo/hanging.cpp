@@ -94,17 +94,17 @@ std::vector<Program> hanging_programs() {
          if (me.rank == 0) receive(me, 1);
        },
        true,
-       {"DeadlockError", "rank 1, which has ended"}},
+       {"DeadlockError", "rank 1, which ended"}},
       {"recv_with_another_tag",
        recv_with_another_tag,
        true,
-       {"DeadlockError", "send to rank 1 (tag 2) of the default group", "on rank 0, which has ended"}},
+       {"DeadlockError", "send to rank 1 (tag 2) of the default group", "on rank 0, which ended"}},
       {"recv_from_anybody_without_send",
        [](Rank& me) {
          if (me.rank == 0) receive(me, std::nullopt);
        },
        true,
-       {"DeadlockError", "on rank 1, which has ended"}},
+       {"DeadlockError", "on rank 1, which ended"}},
       {"ring_that_receives_first",
        ring_that_receives_first,
        true,
@@ -116,7 +116,7 @@ std::vector<Program> hanging_programs() {
        },
        true,
        {"DeadlockError", "BARRIER (sequence number 1) of the default group, missing ranks: {2}",
-        "on rank 2, which has ended"}},
+        "on rank 2, which ended"}},
       {"all_reduce_without_a_rank",
        [](Rank& me) {
          if (me.rank != 0) reduce(me);
@@ -130,7 +130,7 @@ std::vector<Program> hanging_programs() {
       {"one_collective_more",
        one_collective_more,
        true,
-       {"DeadlockError", "ALLREDUCE (sequence number 2) of the default group on rank 1, which has ended"}},
+       {"DeadlockError", "ALLREDUCE (sequence number 2) of the default group on rank 1, which ended"}},
       {"groups_crosswise",
        groups_crosswise,
        true,
@@ -159,7 +159,7 @@ std::vector<Program> hanging_programs() {
       {"one_message_for_two_receives",
        one_message_for_two_receives,
        true,
-       {"DeadlockError", "send to rank 1 (tag 0) of the default group", "on rank 0, which has ended"}},
+       {"DeadlockError", "send to rank 1 (tag 0) of the default group", "on rank 0, which ended"}},
   };
 }
 

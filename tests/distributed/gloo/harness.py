@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 SUM, PRODUCT, MIN, MAX = dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX
-BAND, BOR, BXOR, AVG = dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR, dist.ReduceOp.AVG
+BAND, BOR, BXOR = dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR
 
 INTEGERS = [torch.int32, torch.int64, torch.int8, torch.uint8]
 TYPES = [torch.float32, torch.float16] + INTEGERS
