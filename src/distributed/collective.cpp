@@ -207,7 +207,7 @@ void redistribute(runtime::HostContext& context, const std::string& name, const 
   like.body = [pairs = std::move(pairs)](const std::shared_ptr<tl::Tensor>&) {
     const auto same = [](const std::vector<tl::Tile>& tiles, const tile::library::Box&) { return tiles.front(); };
     constexpr int kLiveTiles = 4;
-    for (const auto& [from, to] : pairs) tile::library::elementwise(to, {from}, same, kLiveTiles);
+    for (const auto& [from, to] : pairs) tile::library::elementwise(to, {from}, same, {.live_tiles = kLiveTiles});
   };
   launch_too(context, std::move(like));
 }

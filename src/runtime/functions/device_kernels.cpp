@@ -11,6 +11,7 @@
 #include "tile/library/choose.h"
 #include "tile/library/elementwise.h"
 #include "tile/library/embedding.h"
+#include "tile/library/join.h"
 
 namespace kernbench::runtime {
 
@@ -66,16 +67,30 @@ void SimulatedOperations::map(std::string name, const std::vector<Tensor>& opera
   std::vector<View> views;
   views.reserve(operands.size());
   for (const Tensor& operand : operands) views.push_back(kernel_view(operand, false));
+  const View target = kernel_view(out, true);
+  library::ElementwiseOptions options{.live_tiles = live_tiles};
+  options.apart = library::reads_meet(target, views, live_tiles, library::limits_of(simulation_.topology()));
+  options.shared = library::shared_loads(target, views, live_tiles, simulation_.topology());
   launch({.name = std::move(name),
           .written = {out},
           .read = operands,
           .pes = {},
-          .body = [views = std::move(views), target = kernel_view(out, true), function = std::move(function),
-                   live_tiles] { library::elementwise(target, views, function, live_tiles); }});
+          .body = [views = std::move(views), target, function = std::move(function), options = std::move(options)] {
+            library::elementwise(target, views, function, options);
+          }});
 }
 
 bool SimulatedOperations::copy(const Tensor& from, const Tensor& to) {
-  map("copy", {from}, to, [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); }, 4);
+  constexpr int kLiveTiles = 4;
+  const auto same = [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); };
+  const View source = kernel_view(from, false), target = kernel_view(to, true);
+  if (!library::copies_by_source(target, source, kLiveTiles, library::limits_of(simulation_.topology()))) {
+    map("copy", {from}, to, same, kLiveTiles);
+    return true;
+  }
+  launch({.name = "copy", .written = {to}, .read = {from}, .pes = holders({&from, 1}), .body = [source, target, same] {
+            library::elementwise(target, {source}, same, {.live_tiles = kLiveTiles, .by_source = true, .shared = {}});
+          }});
   return true;
 }
 
@@ -99,20 +114,19 @@ void SimulatedOperations::triangle(const Tensor& x, std::int64_t diagonal, bool 
 }
 
 void SimulatedOperations::cat(std::span<const Tensor> tensors, std::int64_t dimension, const Tensor& out) {
-  std::vector<std::pair<View, View>> pairs;
+  std::vector<library::JoinedPart> parts;
   Call call{.name = "cat", .written = {out}, .read = {}, .pes = {}, .body = {}};
   std::int64_t start = 0;
   for (const Tensor& tensor : tensors) {
-    const std::int64_t length = tensor.dim() == out.dim() ? tensor.size(dimension) : 0;
     if (tensor.numel() == 0) continue;
-    pairs.emplace_back(kernel_view(tensor, false), kernel_view(out.narrow(dimension, start, length), true));
+    parts.push_back({kernel_view(tensor, false), start});
     call.read.push_back(tensor);
-    start += length;
+    start += tensor.size(dimension);
   }
-  call.body = [pairs = std::move(pairs)] {
-    const auto same = [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); };
-    for (const auto& [source, target] : pairs) library::elementwise(target, {source}, same, 4);
-  };
+  const auto along = static_cast<std::size_t>(dimension);
+  const View target = kernel_view(out, true);
+  const bool apart = library::joins_meet(target, parts, along);
+  call.body = [parts = std::move(parts), target, along, apart] { library::join(target, parts, along, apart); };
   launch(std::move(call));
 }
 

@@ -1,9 +1,17 @@
 #include "tile/library/elementwise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <utility>
 
+#include "addressing/tensor_descriptor.h"
 #include "tile/library/pipeline.h"
+#include "topology/spec.h"
 
 namespace kernbench::tile::library {
 
@@ -59,31 +67,312 @@ std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share
   return boxes;
 }
 
+std::int64_t bytes_beside(const View& out, const MachineLimits& limits) {
+  const std::int64_t lanes = lanes_of_store(out, limits);
+  return lanes == 1 ? 0 : lanes * item_size(out.dtype());
+}
+
+std::vector<std::size_t> fast_dimensions(const View& out, const std::vector<View>& operands) {
+  std::vector<std::size_t> fast;
+  const auto add = [&](const View& view) {
+    const auto dimension = fast_dimension(view);
+    if (dimension && std::ranges::find(fast, *dimension) == fast.end()) fast.push_back(*dimension);
+  };
+  add(out);
+  for (const View& operand : operands) add(operand);
+  if (fast.size() < 2) fast.clear();  // all agree: whole rows
+  return fast;
+}
+
 tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape) {
   return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
 }
 
-void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function, int live_tiles,
-                 Share share) {
-  std::vector<std::size_t> fast;
-  const auto add_fast = [&](const View& view) {
-    const auto dimension = fast_dimension(view);
-    if (dimension && std::ranges::find(fast, *dimension) == fast.end()) fast.push_back(*dimension);
-  };
-  add_fast(out);
-  for (const View& operand : operands) add_fast(operand);
-  if (fast.size() < 2) fast.clear();  // all agree: whole rows
-  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * live_tiles), 1, kLargestBlock);
+namespace {
+
+/// The blocks of boxes of a result, in the order in which a program makes them, and which dimensions have long rows.
+struct BlockOrder {
   std::vector<Box> blocks;
-  for (const Box& box : share_of(out, share)) append_blocks(blocks, box, block_shape(box.shape, limit, fast));
-  std::vector<bool> long_rows(out.rank(), false);
-  for (const std::size_t d : fast) long_rows[d] = true;
-  pipeline(growing(std::move(blocks), long_rows), operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
-    const tl::Tile result =
-        tl::fuse([&] { return fill_out(tl::cast(function(tiles, block), out.dtype()), block.shape); });
-    tiles.clear();
-    store(out, block.offset, result);
+  std::vector<bool> long_rows;
+};
+
+bool repeats(const View& operand) {
+  for (std::size_t d = 0; d < operand.rank(); ++d)
+    if (operand.strides[d] == 0 && operand.sizes[d] > 1) return true;
+  return false;
+}
+
+/// Blocks with the same elements of the largest operand that repeats come one behind the other.
+void keep_what_repeats(std::vector<Box>& blocks, const std::vector<View>& operands) {
+  const View* largest = nullptr;
+  std::int64_t most = 1;
+  for (const View& operand : operands) {
+    if (!repeats(operand)) continue;
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < operand.rank(); ++d)
+      if (operand.strides[d] != 0) elements *= blocks.front().shape[d];
+    if (elements > most) most = elements, largest = &operand;
+  }
+  if (largest == nullptr) return;
+  std::ranges::stable_sort(blocks, [&](const Box& a, const Box& b) {
+    for (std::size_t d = 0; d < largest->rank(); ++d)
+      if (largest->strides[d] != 0 && a.offset[d] != b.offset[d]) return a.offset[d] < b.offset[d];
+    return false;
   });
+}
+
+std::int64_t largest_block_of(const View& out, int live_tiles, const MachineLimits& limits) {
+  return std::clamp<std::int64_t>(limits.tcm / (4 * live_tiles + bytes_beside(out, limits)), 1, kLargestBlock);
+}
+
+BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes, int live_tiles,
+                     const MachineLimits& limits) {
+  const auto fast = fast_dimensions(out, operands);
+  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+  BlockOrder order{{}, std::vector<bool>(out.rank(), false)};
+  for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, limit, fast));
+  if (!order.blocks.empty()) keep_what_repeats(order.blocks, operands);
+  for (const std::size_t d : fast) order.long_rows[d] = true;
+  return order;
+}
+
+/// The boxes of a view that each holder has, in the order of programs.
+std::map<PeCoordinate, std::vector<Box>> boxes_by_holder(const View& view) {
+  std::map<PeCoordinate, std::vector<Box>> boxes;
+  for (const addressing::Shard& shard : view.tensor.descriptor().shards) {
+    auto& mine = boxes[shard.owner];
+    const auto parts = parts_in(view, shard.offset, shard.shape);
+    mine.insert(mine.end(), parts.begin(), parts.end());
+  }
+  return boxes;
+}
+
+bool has_replicas(const addressing::TensorDescriptor& tensor) {
+  std::int64_t held = 0;
+  for (const addressing::Shard& shard : tensor.shards) held += tl::Extents(std::span(shard.shape)).numel();
+  return held > tensor.numel();
+}
+
+/// Bytes that accesses of a block of `shape` occupy in the HBM.
+std::int64_t accessed_bytes(const View& view, const tl::Extents& shape, std::int64_t access) {
+  const std::int64_t run = run_of(view, shape);
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < view.rank(); ++d)
+    if (view.strides[d] != 0) elements *= shape[d];
+  return elements / run * std::max(run * item_size(view.dtype()), access);
+}
+
+/// Likewise of what store_with_gaps writes.
+std::int64_t written_bytes(const View& out, const tl::Extents& shape, const MachineLimits& limits) {
+  const std::int64_t beside = bytes_beside(out, limits);
+  return beside == 0 ? accessed_bytes(out, shape, limits.access) : shape.numel() * beside;
+}
+
+/// What a program loads of some operands, one behind the other: operand, offsets and extents of each.
+using LoadSequence = std::vector<std::int64_t>;
+
+LoadSequence loads_in_order(const std::vector<Box>& blocks, const std::vector<View>& operands,
+                            const std::vector<bool>& which) {
+  LoadSequence loads;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      if (!which[o] || (b > 0 && same_elements(operands[o], blocks[b - 1], blocks[b]))) continue;
+      loads.push_back(static_cast<std::int64_t>(o));
+      for (std::size_t d = 0; d < operands[o].rank(); ++d) {
+        if (operands[o].strides[d] == 0) continue;
+        loads.push_back(blocks[b].offset[d]);
+        loads.push_back(blocks[b].shape[d]);
+      }
+    }
+  }
+  return loads;
+}
+
+/// By the rule of shared_loads, for the first of what `readers` programs load.
+bool is_worth_sharing(const View& operand, Box box, std::int64_t readers, const topology::Topology& topology) {
+  for (std::size_t d = 0; d < operand.rank(); ++d)
+    if (operand.strides[d] == 0) box.shape[d] = 1;
+  const auto& mmu = topology.pe.mmu;
+  std::int64_t pages = 0, busiest = 0;
+  for (const addressing::Shard& shard : operand.tensor.descriptor().shards) {
+    std::int64_t elements = 0, accessed = 0;
+    for (const Box& part : parts_in(operand, shard.offset, shard.shape)) {
+      const auto common = intersection(part, box);
+      if (!common) continue;
+      elements += common->shape.numel();
+      accessed += accessed_bytes(operand, common->shape, topology.cube.hbm.access.count());
+    }
+    pages += tl::cdiv(elements * item_size(operand.dtype()), mmu.page.count());
+    busiest = std::max(busiest, accessed);
+  }
+  const double walk = mmu.miss.in_seconds();
+  const double once = static_cast<double>(busiest) / static_cast<double>(topology.cube.slice_bandwidth().count());
+  const double alone = walk * static_cast<double>(tl::cdiv(pages, std::int64_t{mmu.walkers}));
+  return alone + once * static_cast<double>(readers) > walk + once + walk;
+}
+
+/// Blocks of each program.
+std::vector<std::vector<Box>> blocks_by_program(const View& out, const std::vector<View>& operands, int live_tiles,
+                                                const MachineLimits& limits) {
+  std::vector<std::vector<Box>> all;
+  for (const auto& [pe, boxes] : boxes_by_holder(out)) {
+    BlockOrder order = blocks_of(out, operands, boxes, live_tiles, limits);
+    all.push_back(growing(std::move(order.blocks), order.long_rows));
+  }
+  return all;
+}
+
+}  // namespace
+
+SharedLoads shared_loads(const View& out, const std::vector<View>& operands, int live_tiles,
+                         const topology::Topology& topology) {
+  const bool replicas = has_replicas(out.tensor.descriptor());
+  std::vector<bool> which(operands.size());
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const addressing::TensorDescriptor& tensor = operands[o].tensor.descriptor();
+    which[o] = (replicas || repeats(operands[o])) && !tensor.is_interleaved() && !has_replicas(tensor);
+  }
+  const auto none = [&] { return std::ranges::find(which, true) == which.end(); };
+  if (none()) return {};
+  const auto programs = blocks_by_program(out, operands, live_tiles, limits_of(topology));
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    if (!which[o]) continue;
+    std::vector<bool> alone(operands.size());
+    alone[o] = true;
+    std::map<LoadSequence, std::int64_t> readers;
+    std::int64_t most = 0;
+    const Box* first = nullptr;  // of those that are most
+    for (const std::vector<Box>& blocks : programs) {
+      if (blocks.empty()) continue;
+      const std::int64_t so_far = ++readers[loads_in_order(blocks, operands, alone)];
+      if (so_far > most) most = so_far, first = &blocks.front();
+    }
+    which[o] = most > 1 && is_worth_sharing(operands[o], *first, most, topology);
+  }
+  if (none()) return {};
+  // One group for all operands of a program: members then call in one order, and none waits for one that waits for it.
+  std::map<LoadSequence, tl::MulticastGroup> groups;
+  for (std::size_t program = 0; program < programs.size(); ++program) {
+    if (programs[program].empty()) continue;
+    groups[loads_in_order(programs[program], operands, which)].programs.push_back(static_cast<std::int64_t>(program));
+  }
+  SharedLoads shared{which, std::vector<std::shared_ptr<const tl::MulticastGroup>>(programs.size())};
+  for (auto& [loads, group] : groups) {
+    if (group.programs.size() < 2) continue;
+    group.name = fmt::format("operands of program {}", group.programs.front());
+    const auto of_all = std::make_shared<const tl::MulticastGroup>(group);
+    for (const std::int64_t program : group.programs) shared.groups[static_cast<std::size_t>(program)] = of_all;
+  }
+  return shared;
+}
+
+bool copies_by_source(const View& out, const View& source, int live_tiles, const MachineLimits& limits) {
+  if (repeats(source) || has_replicas(out.tensor.descriptor()) || has_replicas(source.tensor.descriptor()))
+    return false;
+  const auto fast = fast_dimensions(out, {source});
+  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+  bool short_pieces = false;
+  const auto busiest = [&](const View& side) {
+    std::int64_t most = 0;
+    for (const auto& [pe, boxes] : boxes_by_holder(side)) {
+      std::int64_t bytes = 0;
+      for (const Box& box : boxes) {
+        const tl::Extents block = block_shape(box.shape, limit, fast);
+        const std::int64_t both = accessed_bytes(source, block, limits.access) + written_bytes(out, block, limits);
+        bytes += both * tl::cdiv(box.shape.numel(), block.numel());
+        short_pieces = short_pieces || run_of(source, block) * item_size(source.dtype()) < limits.access;
+      }
+      most = std::max(most, bytes);
+    }
+    return most;
+  };
+  const std::int64_t by_result = busiest(out);
+  return short_pieces && static_cast<double>(by_result - busiest(source)) > limits.walk;
+}
+
+bool add_slices_of(const View& view, const Box& box, std::set<PeCoordinate>& slices) {
+  const addressing::TensorDescriptor& tensor = view.tensor.descriptor();
+  if (tensor.is_interleaved()) return false;
+  // The box of the tensor between the first and the last element.
+  Box between{tl::Extents(std::span<const std::int64_t>(tensor.shape)),
+              tl::Extents(std::span<const std::int64_t>(tensor.shape))};
+  std::int64_t first = view.offset, last = view.offset;
+  for (std::size_t d = 0; d < view.rank(); ++d) {
+    first += box.offset[d] * view.strides[d];
+    last += (box.offset[d] + box.shape[d] - 1) * view.strides[d];
+  }
+  for (std::size_t d = between.shape.size(); d-- > 0; first /= tensor.shape[d], last /= tensor.shape[d]) {
+    between.offset[d] = std::min(first % tensor.shape[d], last % tensor.shape[d]);
+    between.shape[d] = std::max(first % tensor.shape[d], last % tensor.shape[d]) - between.offset[d] + 1;
+  }
+  std::int64_t held = 0;
+  for (const addressing::Shard& shard : tensor.shards) {
+    const auto common = intersection({tl::Extents(std::span<const std::int64_t>(shard.offset)),
+                                      tl::Extents(std::span<const std::int64_t>(shard.shape))},
+                                     between);
+    if (!common) continue;
+    held += common->shape.numel();
+    slices.insert(shard.owner);
+  }
+  return held <= between.shape.numel();
+}
+
+bool programs_meet(const View& out, std::size_t slices, std::span<const std::size_t> fast, std::int64_t largest_block,
+                   const SlicesOfBlock& add_slices) {
+  std::set<PeCoordinate> read;
+  std::size_t programs = 0;
+  for (const auto& [pe, boxes] : boxes_by_holder(out)) {
+    if (boxes.empty()) continue;
+    if (!add_slices({boxes.front().offset, block_shape(boxes.front().shape, largest_block, fast)}, read)) return false;
+    if (2 * read.size() >= slices) return false;
+    ++programs;
+  }
+  return 2 * read.size() < programs;
+}
+
+/// Whether each element of two views lies in the same slices as the other's, by their descriptions alone.
+static bool lie_alike(const View& a, const View& b) {
+  const addressing::TensorDescriptor &of_a = a.tensor.descriptor(), &of_b = b.tensor.descriptor();
+  return a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset && of_a.shape == of_b.shape &&
+         std::ranges::equal(of_a.shards, of_b.shards, [](const addressing::Shard& x, const addressing::Shard& y) {
+           return x.owner == y.owner && x.offset == y.offset && x.shape == y.shape;
+         });
+}
+
+bool reads_meet(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits) {
+  const auto fast = fast_dimensions(out, operands);
+  const std::int64_t most = largest_block_of(out, live_tiles, limits);
+  return std::ranges::any_of(operands, [&](const View& operand) {
+    const std::size_t slices = operand.tensor.descriptor().shards.size();
+    return !repeats(operand) && !lie_alike(out, operand) &&
+           programs_meet(out, slices, fast, most,
+                         [&](const Box& block, auto& found) { return add_slices_of(operand, block, found); });
+  });
+}
+
+void begin_apart(std::vector<Box>& blocks) {
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  std::ranges::rotate(blocks, blocks.begin() + tl::program_id() * tl::cdiv(count, tl::num_programs()) % count);
+}
+
+void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function,
+                 const ElementwiseOptions& options) {
+  const MachineLimits limits = machine_limits();
+  const auto boxes = options.by_source ? local_boxes(operands.front()) : local_boxes(out);
+  BlockOrder order = blocks_of(out, operands, boxes, options.live_tiles, limits);
+  const auto program = static_cast<std::size_t>(tl::program_id());
+  PipelineOptions loads{.shared = options.shared.operands, .beside = bytes_beside(out, limits)};
+  if (program < options.shared.groups.size()) loads.mates = options.shared.groups[program].get();
+  if (options.apart && loads.mates == nullptr && !order.blocks.empty()) begin_apart(order.blocks);
+  pipeline(
+      growing(std::move(order.blocks), order.long_rows), operands,
+      [&](const Box& block, std::vector<tl::Tile> tiles) {
+        const tl::Tile result =
+            tl::fuse([&] { return fill_out(tl::cast(function(tiles, block), out.dtype()), block.shape); });
+        tiles.clear();
+        store_with_gaps(out, block.offset, result);
+      },
+      loads);
 }
 
 }  // namespace kernbench::tile::library

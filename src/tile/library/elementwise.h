@@ -2,6 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "tile/library/view.h"
@@ -21,12 +24,60 @@ std::vector<Box> share_of(const View& out, Share share);
 /// has them.
 std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share share);
 
+/// Which programs of a launch load which operands by multicast.
+struct SharedLoads {
+  std::vector<bool> operands = {};                                     // which are loaded together
+  std::vector<std::shared_ptr<const tl::MulticastGroup>> groups = {};  // by program; null: it loads by itself
+};
+
+struct ElementwiseOptions {
+  int live_tiles = 8;  // f32 tiles of a block that are alive at the same time
+  /// Programs make what their PE holds of the first operand, wherever it goes; else what it holds of the result.
+  bool by_source = false;
+  /// Programs begin at different places of what they make; those that load together do not.
+  bool apart = false;
+  SharedLoads shared = {};
+};
+
+/// What is shared where each program makes what its PE holds of `out`: operands that several programs load in the same
+/// order, as one row of all lines or the source of all replicas, if what they would wait for the busiest slice and for
+/// walks of the page table by themselves is longer by a walk than what they wait for one load; a walk stands for the
+/// messages of a multicast. Operands that have replicas or are interleaved are not.
+SharedLoads shared_loads(const View& out, const std::vector<View>& operands, int live_tiles,
+                         const topology::Topology& topology);
+
+/// Whether programs should begin apart: those that begin at the same place would all read one slice at the same time,
+/// and then the next one (programs_meet, of some operand that does not repeat).
+bool reads_meet(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits);
+
+/// Whether a copy is made where the source lies: where the result's holders would read pieces shorter than an access of
+/// the HBM, and the accesses of the busiest PE have fewer bytes so, by what is moved in the time of a walk of the page
+/// table. Neither side has replicas.
+bool copies_by_source(const View& out, const View& source, int live_tiles, const MachineLimits& limits);
+
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
 /// block: at most 16 Ki elements, and `live_tiles` f32 tiles of a block within the TCM budget. The blocks have long
-/// rows in the memory of every operand. Cost: one load for each operand (one in all for what repeats), the vector
-/// commands of `function`, one store.
-void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function, int live_tiles = 8,
-                 Share share = Share::held);
+/// rows in the memory of every operand, and come in the order in which the largest operand that repeats is loaded once.
+/// Cost: one load for each operand (one in all for what repeats), the vector commands of `function`, one store; where
+/// the elements of the result have gaps, a copy that repeats them on their way (store_with_gaps).
+void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function,
+                 const ElementwiseOptions& options = {});
+
+/// Blocks that begin at another place for each program.
+void begin_apart(std::vector<Box>& blocks);
+/// Adds the slices that hold what a block of a result needs; false if that is not known.
+using SlicesOfBlock = std::function<bool(const Box& block, std::set<PeCoordinate>& slices)>;
+/// Whether programs, each of which makes what its PE holds of `out`, would leave most slices idle if each began with
+/// its first block: that is in fewer than half as many slices as there are programs, or `slices` that hold what is
+/// read. Where it is not known of some program, they do not meet.
+bool programs_meet(const View& out, std::size_t slices, std::span<const std::size_t> fast, std::int64_t largest_block,
+                   const SlicesOfBlock& add_slices);
+/// Of a box of a view; false if elements have replicas or the tensor is interleaved.
+bool add_slices_of(const View& view, const Box& box, std::set<PeCoordinate>& slices);
+/// The dimensions in which some of the views have long rows; none where all agree.
+std::vector<std::size_t> fast_dimensions(const View& out, const std::vector<View>& operands);
+/// Bytes of TCM for each element that store_with_gaps needs besides.
+std::int64_t bytes_beside(const View& out, const MachineLimits& limits);
 
 /// The tile with the shape of the block: repeats what broadcasts.
 tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape);

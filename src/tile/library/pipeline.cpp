@@ -14,22 +14,21 @@ constexpr std::int64_t kBlocksUnderWay = 3;
 constexpr std::int64_t kSmallestPart = 1024;
 
 /// So many blocks' operands, and one result, have room as f32 tiles of the largest block.
-std::size_t depth_of(const std::vector<Box>& blocks, std::size_t operands) {
+std::size_t depth_of(const std::vector<Box>& blocks, std::size_t operands, std::int64_t beside) {
   std::int64_t largest = 1;
   for (const Box& block : blocks) largest = std::max(largest, block.shape.numel());
-  const std::int64_t tiles = tcm_budget() / (4 * largest) - 1;
+  const std::int64_t tiles = (tcm_budget() - beside * largest) / (4 * largest) - 1;
   return static_cast<std::size_t>(std::clamp<std::int64_t>(
       tiles / std::max<std::int64_t>(static_cast<std::int64_t>(operands), 1), 1, kBlocksUnderWay));
 }
 
-/// Whether two blocks have the same elements of an operand, which repeats where its stride is 0.
+}  // namespace
+
 bool same_elements(const View& operand, const Box& a, const Box& b) {
   for (std::size_t d = 0; d < operand.rank(); ++d)
     if (operand.strides[d] != 0 && (a.offset[d] != b.offset[d] || a.shape[d] != b.shape[d])) return false;
   return true;
 }
-
-}  // namespace
 
 void append_blocks(std::vector<Box>& blocks, const Box& box, const tl::Extents& block) {
   for_each_block(box, block, [&](const tl::Extents& at, const tl::Extents& shape) { blocks.push_back({at, shape}); });
@@ -56,8 +55,14 @@ std::vector<Box> growing(std::vector<Box> blocks, const std::vector<bool>& whole
 }
 
 void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
-              const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body) {
-  const std::size_t depth = depth_of(blocks, operands.size());
+              const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
+              const PipelineOptions& options) {
+  const std::size_t depth = depth_of(blocks, operands.size(), options.beside);
+  const auto start_load = [&](std::size_t o, const Box& block) {
+    const bool together = options.mates != nullptr && options.shared[o];
+    return together ? load_async(*options.mates, operands[o], block.offset, block.shape)
+                    : load_async(operands[o], block.offset, block.shape);
+  };
   std::deque<std::vector<std::optional<PendingLoad>>> under_way;
   std::vector<tl::Tile> kept(operands.size());
   std::size_t next = 0;
@@ -66,7 +71,7 @@ void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
       auto& loads = under_way.emplace_back(operands.size());
       for (std::size_t o = 0; o < operands.size(); ++o)
         if (next == 0 || !same_elements(operands[o], blocks[next - 1], blocks[next]))
-          loads[o] = load_async(operands[o], blocks[next].offset, blocks[next].shape);
+          loads[o] = start_load(o, blocks[next]);
     }
     std::vector<tl::Tile> tiles;
     tiles.reserve(operands.size());

@@ -17,11 +17,22 @@ void append_blocks(std::vector<Box>& blocks, const Box& box, const tl::Extents& 
 /// sooner.
 std::vector<Box> growing(std::vector<Box> blocks, const std::vector<bool>& whole);
 
+/// How the loads of a pipeline are made.
+struct PipelineOptions {
+  const tl::MulticastGroup* mates = nullptr;  // programs that load the same tiles of `shared` in the same order
+  std::vector<bool> shared = {};              // by operand: loaded by multicast
+  std::int64_t beside = 0;                    // bytes of TCM for each element of a block that the body needs besides
+};
+
 /// Calls body(block, tiles) for each block in turn, with the tiles of `operands` at it: views of one shape, which may
 /// repeat along dimensions of stride 0. The loads of three blocks are under way, of fewer where the TCM budget does not
 /// hold as many f32 tiles of the largest block and one more. No more than three: loads under way share the bandwidth,
 /// and those that are needed first should have it. A tile that the next block needs, too, is loaded once.
 void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
-              const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body);
+              const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
+              const PipelineOptions& options = {});
+
+/// Whether two blocks have the same elements of an operand, which repeats where its stride is 0.
+bool same_elements(const View& operand, const Box& a, const Box& b);
 
 }  // namespace kernbench::tile::library

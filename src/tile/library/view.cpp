@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 
 #include "addressing/locate.h"
 #include "tile/program/program.h"
+#include "topology/spec.h"
 
 namespace kernbench::tile::library {
 
@@ -287,13 +289,100 @@ tl::Tile wait(PendingLoad pending, tl::Where where) {
   return pending.back.empty() ? tile : tl::permute(tile, pending.back, where);
 }
 
-void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
+namespace {
+
+/// A block of memory whose last dimension runs from one element to the next, which is its lane `place`.
+struct GapStore {
+  tl::Pointer first;
+  tl::Extents sizes, strides;
+  std::int64_t place = 0;
+};
+
+tl::Extents appended(const tl::Extents& extents, std::int64_t extent) {
+  std::vector<std::int64_t> result(extents.begin(), extents.end());
+  result.push_back(extent);
+  return tl::Extents(std::span<const std::int64_t>(result));
+}
+
+/// The block of a tile of `shape` that is stored with gaps of `lanes` - 1 lanes; nothing where it would leave the
+/// tensor or pass elements twice, or has no gaps.
+std::optional<GapStore> gap_store(const View& view, const tl::Pointer& first, const tl::Extents& shape,
+                                  const tl::Extents& strides, std::int64_t lanes) {
+  if (lanes == 1 || shape.size() == tl::Extents::kMaximumRank) return std::nullopt;
+  std::int64_t reach = 0, elements = 1;  // from the first element to the last one; elements in a row
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    reach += (shape[d] - 1) * strides[d];
+    if (strides[d] == lanes) elements = std::max(elements, shape[d]);
+  }
+  if (elements == 1) return std::nullopt;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && strides[d] != lanes && strides[d] < elements * lanes) return std::nullopt;
+  // First so that lanes begin and end with the rows of a tensor whose length they divide.
+  for (const std::int64_t place : {first.offset() % lanes, std::int64_t{0}, lanes - 1}) {
+    const std::int64_t begin = first.offset() - place;
+    if (begin < 0 || begin + reach + lanes > view.tensor.numel()) continue;
+    return GapStore{first - place, appended(shape, lanes), appended(strides, 1), place};
+  }
+  return std::nullopt;
+}
+
+/// A tile in the order of the view's memory, of the view's type.
+struct StoredTile {
+  tl::Tile tile;
+  tl::Extents strides;
+};
+
+StoredTile in_memory_order(const View& view, const tl::Tile& tile, tl::Where where) {
   const tl::Extents order = memory_order(view);
   tl::Extents strides = order;
   for (std::size_t d = 0; d < order.size(); ++d) strides[d] = view.strides[static_cast<std::size_t>(order[d])];
   const tl::Tile converted = tl::cast(tile, view.dtype(), tl::Rounding::rtne, where);
-  tl::store(pointer_to(view, offsets), strides, is_identity(order) ? converted : tl::permute(converted, order, where),
-            {}, where);
+  return {is_identity(order) ? converted : tl::permute(converted, order, where), strides};
+}
+
+}  // namespace
+
+std::int64_t run_of(const View& view, const tl::Extents& shape) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t d = 0; d < view.rank(); ++d)
+    if (shape[d] > 1 && view.strides[d] != 0) dimensions.push_back(d);
+  std::ranges::sort(dimensions, {}, [&](std::size_t d) { return view.strides[d]; });
+  std::int64_t run = 1;
+  for (const std::size_t d : dimensions) {
+    if (view.strides[d] != run) break;
+    run *= shape[d];
+  }
+  return run;
+}
+
+std::int64_t lanes_of_store(const View& view, const MachineLimits& limits) {
+  constexpr double kLaneBytes = 4;
+  const auto fast = fast_dimension(view);
+  if (!fast) return 1;
+  const std::int64_t lanes = view.strides[*fast], item = item_size(view.dtype());
+  const double copied = limits.lane * static_cast<double>(std::max(item, limits.narrowest)) / kLaneBytes;
+  const double all = static_cast<double>(lanes) * (static_cast<double>(item) + copied);
+  return all < static_cast<double>(limits.access) ? lanes : 1;
+}
+
+void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
+  const StoredTile stored = in_memory_order(view, tile, where);
+  tl::store(pointer_to(view, offsets), stored.strides, stored.tile, {}, where);
+}
+
+void store_with_gaps(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
+  const StoredTile stored = in_memory_order(view, tile, where);
+  const tl::Pointer first = pointer_to(view, offsets);
+  const tl::Extents shape = stored.tile.shape();
+  const std::int64_t lanes = lanes_of_store(view, machine_limits());
+  const auto gaps = gap_store(view, first, shape, stored.strides, lanes);
+  if (!gaps) {
+    tl::store(first, stored.strides, stored.tile, {}, where);
+    return;
+  }
+  const tl::Tile chosen = tl::arange(0, lanes, where) == gaps->place;
+  const tl::Tile column = tl::expand_dims(stored.tile, static_cast<int>(shape.size()), where);
+  tl::store(gaps->first, gaps->strides, tl::broadcast_to(column, gaps->sizes, where), {.mask = chosen}, where);
 }
 
 void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
@@ -302,10 +391,25 @@ void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shap
   tl::load(pointer_to(view, offsets), rows.sizes, rows.strides, {}, where);
 }
 
-std::int64_t tcm_budget() {
+MachineLimits limits_of(const topology::Topology& topology) {
+  const auto& [pe, cube] = std::tie(topology.pe, topology.cube);
+  const auto slice = static_cast<double>(cube.slice_bandwidth().count());
+  const double copy = cycles(pe.vector, topology::VectorOperation::copy);
+  const double lanes = static_cast<double>(pe.clock.count()) * pe.vector.lanes;
+  return {.tcm = pe.tcm.capacity.count() / std::max(pe.contexts, 1),
+          .access = cube.hbm.access.count(),
+          .walk = slice * pe.mmu.miss.in_seconds(),
+          .lane = slice * copy / lanes,
+          .narrowest = pe.vector.narrowest.count()};
+}
+
+MachineLimits machine_limits() {
   const auto& program = Program::current("library kernel", tl::Where::current());
-  const auto& topology = program.environment().machine.topology();
-  return topology.pe.tcm.capacity.count() / std::max(topology.pe.contexts, 1);
+  return limits_of(program.environment().machine.topology());
+}
+
+std::int64_t tcm_budget() {
+  return machine_limits().tcm;
 }
 
 }  // namespace kernbench::tile::library
