@@ -358,7 +358,7 @@ void begin_apart(std::vector<Box>& blocks) {
 void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function,
                  const ElementwiseOptions& options) {
   const MachineLimits limits = machine_limits();
-  const auto boxes = options.by_source ? local_boxes(operands.front()) : local_boxes(out);
+  const auto boxes = options.by_source ? local_boxes(operands.front()) : share_of(out, options.share);
   BlockOrder order = blocks_of(out, operands, boxes, options.live_tiles, limits);
   const auto program = static_cast<std::size_t>(tl::program_id());
   PipelineOptions loads{.shared = options.shared.operands, .beside = bytes_beside(out, limits)};

@@ -34,6 +34,7 @@ struct ElementwiseOptions {
   int live_tiles = 8;  // f32 tiles of a block that are alive at the same time
   /// Programs make what their PE holds of the first operand, wherever it goes; else what it holds of the result.
   bool by_source = false;
+  Share share = Share::held;  // of the result, where it is not by the source
   /// Programs begin at different places of what they make; those that load together do not.
   bool apart = false;
   SharedLoads shared = {};

@@ -230,9 +230,9 @@ void rotary(const View& x, const View& frequencies, const std::optional<View>& p
   for (const Box& box : lines_of(pairs, std::vector<bool>(x.rank(), false), share)) program.turn(box);
   const std::int64_t rest = out.sizes[last] - 2 * program.pairs();
   if (how.in_place || rest == 0) return;
-  elementwise(
-      part_of_lines(out, 2 * program.pairs(), rest), {part_of_lines(x, 2 * program.pairs(), rest)},
-      [](const std::vector<tl::Tile>& tiles, const Box&) { return tiles.front(); }, 4, share);
+  elementwise(part_of_lines(out, 2 * program.pairs(), rest), {part_of_lines(x, 2 * program.pairs(), rest)},
+              [](const std::vector<tl::Tile>& tiles, const Box&) { return tiles.front(); },
+              {.live_tiles = 4, .share = share});
 }
 
 void rotary_into_cache(const View& x, const View& frequencies, const std::optional<View>& positions, const Rotary& how,
@@ -256,9 +256,10 @@ void rotary_into_cache(const View& x, const View& frequencies, const std::option
   const std::int64_t first = 2 * program.pairs(), rest = x.sizes[x.rank() - 1] - first;
   if (rest > 0) {
     elementwise(part_of_lines(cached_keys, first, rest), {part_of_lines(heads_of(x, queries, keys), first, rest)}, same,
-                4, Share::spread);
+                {.live_tiles = 4, .share = Share::spread});
   }
-  elementwise(heads_of(cache, keys, keys), {heads_of(x, queries + keys, keys)}, same, 4, Share::spread);
+  elementwise(heads_of(cache, keys, keys), {heads_of(x, queries + keys, keys)}, same,
+              {.live_tiles = 4, .share = Share::spread});
 }
 
 }  // namespace kernbench::tile::library
