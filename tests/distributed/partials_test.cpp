@@ -236,9 +236,9 @@ TEST(Partials, CallsThatDifferAreAnErrorOfAllRanks) {
 TEST(Partials, WhatCannotBeReducedIsRefused) {
   const auto outcome = run_ranks(machine(1), 1, [&](int rank) {
     dist::init_process_group("ahbm", rank, 1);
-    torch::ahbm::all_reduce_partials(torch::zeros({4}, torch::dtype(torch::kBool).device("ahbm")));
+    torch::ahbm::all_reduce_partials(torch::zeros({4}, torch::dtype(torch::kBool).device("ahbm")), ReduceOp::AVG);
   });
-  EXPECT_THAT(outcome.errors, ElementsAre(HasSubstr("all_reduce_partials: Cannot use ReduceOp.SUM")));
+  EXPECT_THAT(outcome.errors, ElementsAre(HasSubstr("all_reduce_partials: Cannot use ReduceOp.AVG")));
 }
 
 TEST(Levels, ArePesOfACubeCubesAndSipsWhereTheyAreEven) {
