@@ -93,9 +93,9 @@ class DeviceMesh {
 };
 
 /// A mesh of the ranks 0, 1, … in rows of the last dimension, with a group along each line of it. Every rank of the
-/// default group calls it, with the same arguments; a rank of spawn() that has no default group makes it. ValueError
-/// for a type other than "ahbm", for sizes that are not above 0 or are more than ranks, and for names that are repeated
-/// or not as many as the dimensions.
+/// default group calls it, with the same arguments; a rank of spawn() that has no default group makes it, and
+/// takes the device of its number, as in PyTorch. ValueError for a type other than "ahbm", for sizes that are not above
+/// 0 or are more than ranks, and for names that are repeated or not as many as the dimensions.
 DeviceMesh init_device_mesh(std::string_view device_type, const std::vector<int>& mesh_shape,
                             const std::vector<std::string>& mesh_dim_names = {}, Where where = Where::current());
 

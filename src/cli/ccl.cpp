@@ -51,7 +51,7 @@ void check_operations(const std::vector<std::string>& names, const ccl::Test& te
     const distributed::CollectiveAlgorithm* algorithm = table.named(name);
     if (algorithm == nullptr) continue;
     const auto operation = distributed::name(algorithm->operation);
-    if (ccl::find_test(operation).name == test.name) continue;
+    if (ccl::is_named(test, operation)) continue;
     throw ConfigurationError(
         fmt::format("--algo {}: this is an algorithm of {}, not of {}", name, operation, test.name));
   }

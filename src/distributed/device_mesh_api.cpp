@@ -12,6 +12,7 @@
 
 #include "kernbench/device_mesh.h"
 #include "kernbench/error.h"
+#include "kernbench/streams.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::distributed {
@@ -196,8 +197,10 @@ DeviceMesh init_device_mesh(std::string_view device_type, const std::vector<int>
     throw ValueError(
         fmt::format("{}: the devices of this machine are of type \"ahbm\", not \"{}\"", kCall, device_type));
   check_shape(mesh_shape, mesh_dim_names);
-  if (!is_initialized()) init_process_group({}, -1, -1, {}, where);
+  const bool is_first = !is_initialized();
+  if (is_first) init_process_group({}, -1, -1, {}, where);
   const int world = get_world_size();
+  if (is_first && world <= torch::ahbm::device_count()) torch::ahbm::set_device(get_rank());
   if (ranks_of(mesh_shape, world) > world) {
     throw ValueError(fmt::format("{}: Mesh should not be bigger than default world size {}, but found {} ranks!", kCall,
                                  world, fmt::join(mesh_shape, " x ")));

@@ -361,12 +361,16 @@ const std::vector<Test>& tests() {
   return all;
 }
 
+bool is_named(const Test& test, std::string_view name) {
+  return test.name == name || std::ranges::find(test.spellings, name) != test.spellings.end();
+}
+
 const Test& find_test(std::string_view name) {
   constexpr std::string_view kSuffix = "_perf";
   const std::string_view base = name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
   std::vector<std::string_view> names, known;
   for (const Test& test : tests()) {
-    if (test.name == base || std::ranges::find(test.spellings, base) != test.spellings.end()) return test;
+    if (is_named(test, base)) return test;
     names.push_back(test.name);
     known.push_back(test.name);
     known.insert(known.end(), test.spellings.begin(), test.spellings.end());

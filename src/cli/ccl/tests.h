@@ -75,6 +75,8 @@ struct Test {
 };
 
 const std::vector<Test>& tests();
+/// Whether it is the name of the test, or a spelling.
+bool is_named(const Test& test, std::string_view name);
 /// By name or spelling. ConfigurationError, with a suggestion, for none of them.
 const Test& find_test(std::string_view name);
 
