@@ -157,8 +157,11 @@ class Work {
 /// a ProgramError ("AttributeError") that says so.
 struct WorkRef : std::shared_ptr<Work> {
   using std::shared_ptr<Work>::shared_ptr;
+  WorkRef(std::shared_ptr<Work> work) : shared_ptr(std::move(work)) {}  // NOLINT(google-explicit-constructor)
   Work* operator->() const;
+  Work& operator*() const { return *operator->(); }
   Where no_member = {};  // of the latter: the call
+  int rank = -1;         // likewise
 };
 
 // Every rank of the group calls these, in the same order, on its own device: tensors of one shape, type and placement.

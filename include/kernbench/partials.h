@@ -10,7 +10,7 @@ namespace kernbench::torch::ahbm {
 /// the sum of its part into its own replica of the result.
 ///
 /// `tensor` is replicated over the PEs of cubes, over cubes, or both (DPPolicy); a box that has one replica on each
-/// rank is reduced over the ranks, as by all_reduce. AVG divides by the number of replicas of all ranks together.
+/// rank is reduced over the ranks, as by all_reduce. AVG is over the replicas of all ranks together.
 /// Replicas are added in the order of the group's algorithm (docs/collectives.md), in the tensor's own type.
 ///
 /// Otherwise as torch::distributed::all_reduce: every rank of the group calls it, with tensors of one shape, type and

@@ -64,10 +64,19 @@ void choose_algorithms(const CclCommand& command, const ccl::Test& test, const S
   auto& names = request.algorithms;
   if (names.empty() && command.compare) names = {"auto", "all"};
   if (names.empty() && !command.tune.empty()) names = {"all"};
-  if (const auto all = std::ranges::find(names, "all"); all != names.end()) {
-    const auto every = ccl::algorithms_that_run(test, request.ranks, options, simulate);
-    names.insert(names.erase(all), every.begin(), every.end());
+  std::vector<std::string> chosen;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(chosen, name) == chosen.end()) chosen.push_back(name);
+  };
+  for (const std::string& name : names) {
+    if (name == "all")
+      std::ranges::for_each(ccl::algorithms_that_run(test, request.ranks, options, simulate), add);
+    else
+      add(name);
   }
+  names = std::move(chosen);
+  if (!command.tune.empty() && names == std::vector<std::string>{"auto"})
+    throw ConfigurationError("--tune: auto reads what is written; name other algorithms, or none for all that run");
   if (command.compare && names.size() < 2)
     throw ConfigurationError(
         "--compare needs two or more --algo NAME or --msccl FILE, or none of them for all that run");

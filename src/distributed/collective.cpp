@@ -363,6 +363,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
 torch::distributed::WorkRef no_work(Where call) {
   torch::distributed::WorkRef none;
   none.no_member = call;
+  none.rank = handle_of({}, "Work").global_rank;
   return none;
 }
 

@@ -28,7 +28,6 @@ Work* WorkRef::operator->() const {
   if (Work* const work = get()) return work;
   if (no_member.line() == 0)
     throw ProgramError("AttributeError", "there is no Work: only a call with async_op returns one");
-  const int rank = handle_of({}, "Work").global_rank;
   throw ProgramError(
       "AttributeError",
       fmt::format("there is no Work: rank {} is not a member of the group of the call{}", rank, at_text(no_member)));

@@ -165,7 +165,7 @@ struct Call {
 };
 
 std::shared_ptr<WorkState> issue_side(const Tensor& tensor, const Peer& peer, const ProcessGroup& group, int tag,
-                                      const Call& call) {
+                                      Call call) {
   GroupHandle* handle = member_handle(group, call.name);
   if (handle == nullptr) return nullptr;
   auto& context = runtime::current_context(call.name);
@@ -191,7 +191,7 @@ std::shared_ptr<WorkState> issue_side(const Tensor& tensor, const Peer& peer, co
   describe(work.payload, context, fingerprint);
   communicator.bind(handle->member, part_of(work.payload, context, call.name));
   const auto transfer = join(context, *handle->group, key, call.sends, fingerprint, *work.payload.shards);
-  if (call.sends) transfer->give(call.objects);
+  if (call.sends) transfer->give(std::move(call.objects));
   const auto timer = handle->timer([transfer, sends = call.sends] { return transfer->call_text(sends).text() + ","; });
   const int other = call.sends ? key.to : key.from;
   // What is asynchronous goes on when both sides have called, wherever the host is then.

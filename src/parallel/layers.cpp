@@ -195,8 +195,7 @@ RowParallelLinear::RowParallelLinear(LinearOptions options, Where where) {
   if (options_.gather_output) {
     throw ValueError(
         "RowParallelLinear: gather_output is an option of ColumnParallelLinear; a row's output is whole on each rank, "
-        "or "
-        "with sequence_parallel shared along its first dimension: leave it out");
+        "or with sequence_parallel shared along its first dimension: leave it out");
   }
   check_divides(kRow, "input_size", options_.input_size, of.size);
   if (options_.sequence_parallel && !options_.input_is_parallel) {

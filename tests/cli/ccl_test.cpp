@@ -215,13 +215,40 @@ TEST(CclTest, WithoutAlgorithmsAllThatRunAreCompared) {
   EXPECT_THAT(compared({"sendrecv", "--compare"}).err, HasSubstr("sendrecv: there is one algorithm"));
 }
 
+TEST(CclTest, AComparisonIsWrittenForAutoWithoutAuto) {
+  const std::string file = testing::TempDir() + "kernbench_compared.yaml";
+  std::filesystem::remove(file);
+  const std::vector<std::string> compared{"all_reduce", "-b", "64", "-e",        "64",     "-n",
+                                          "1",          "-c", "0",  "--compare", "--tune", file};
+  for (int again = 0; again < 2; ++again) EXPECT_EQ(run_on_four(compared).code, 0) << "it is read when it is there";
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_THAT(text.str(), testing::Not(HasSubstr("auto")));
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "64", "-e", "64", "--algo", "auto", "--tune", file}).err,
+              HasSubstr("--tune: auto reads what is written"));
+}
+
+TEST(CclTest, AnAlgorithmThatIsNamedTwiceIsMeasuredOnce) {
+  const Outcome outcome = run_on_four({"all_gather", "-b", "64", "-e", "64", "-n", "1", "-c", "0", "--algo",
+                                       "bruck_all_gather", "--algo", "all", "--algo", "all", "--csv", "-"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto first = outcome.out.find("bruck_all_gather");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(outcome.out.find("bruck_all_gather", first + 1), std::string::npos);
+  EXPECT_LT(first, outcome.out.find("ring_all_gather"));
+}
+
 TEST(CclTest, WhatIsWrongWithOneOfSeveralAlgorithmsIsSaidBeforeAnyIsMeasured) {
-  for (const char* wrong : {"ring_alreduce", "grid_ring_allreduce"}) {
-    const Outcome outcome = run_on_four({"all_reduce", "-b", "64", "-e", "64", "--algo", "direct_allreduce", "--algo",
-                                         wrong, "--set", "system.sips.topology=ring_1d"});
+  // So many ranks are PEs.
+  for (const char* wrong : {"ring_alreduce", "bidirectional_ring_allreduce"}) {
+    const Outcome outcome =
+        run_on_four({"all_reduce", "-b", "64", "-e", "64", "-g", "8", "--algo", "direct_allreduce", "--algo", wrong});
     EXPECT_EQ(outcome.code, 2) << wrong;
     EXPECT_EQ(outcome.out, "") << wrong;
+    EXPECT_THAT(outcome.err, HasSubstr(wrong));
   }
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "64", "-e", "64", "--algo", "intercube_allreduce"}).err,
+              HasSubstr("this is an algorithm of all_reduce_partials, not of all_reduce"));
 }
 
 TEST(CclTest, AnAlgorithmWithoutARowLeavesItsPlaceEmpty) {

@@ -34,7 +34,8 @@ CollectiveOperation operation_to_choose_for(const Test& test) {
     if (!distributed::can_be_automatic(operation)) continue;
     if (find_test(distributed::name(operation)).name == test.name) return operation;
   }
-  throw ConfigurationError(fmt::format("{}: there is one algorithm, and nothing to choose from", test.name));
+  throw ConfigurationError(fmt::format(
+      "{}: there is one algorithm, and nothing to choose from; leave out --compare, --tune and --algo all", test.name));
 }
 
 std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,

@@ -19,6 +19,7 @@ std::string to_tuning(const Test& test, const Sweep& sweep, const SimulateOption
   std::map<std::int64_t, std::map<std::string, double>> times;  // by size and algorithm
   std::vector<std::string> order;
   for (const Row& row : sweep.rows) {
+    if (row.algorithm == "auto") continue;  // it stands for one of the others
     times[row.size.count()][row.algorithm] += row.slowest_us;
     if (std::ranges::find(order, row.algorithm) == order.end()) order.push_back(row.algorithm);
   }

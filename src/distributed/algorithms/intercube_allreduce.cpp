@@ -6,7 +6,7 @@
 // order. Reduce-scatter from level to level, and back by all-gathers, as ring_pass.h says; so a PE sends 2(N - 1)/N of
 // its replica, N contributions.
 //
-// AVG divides by the number of contributions.
+// AVG is over the contributions.
 #include <algorithm>
 
 #include "distributed/algorithms/both_ways.h"
