@@ -163,6 +163,23 @@ TEST(LibraryCopies, ElementsWithGapsTakeWholeAccessesTogether) {
   }
 }
 
+// A column lies dense in the shard of one PE of each cube, whatever lies beside it in the tensor: accesses have no
+// gaps, and none is of another PE's slice.
+TEST(LibraryCopies, GapsAreThoseOfTheShard) {
+  const auto column =
+      launch_on_four_cubes([] { unset({65536, 2}, DType::f32, {.pe = Placement::column_wise}).select(1, 1).add_(1); });
+  EXPECT_LE(column.hbm_bytes, Bytes(2 * 65536 * 4));
+  EXPECT_EQ(column.distance.own_slice, column.hbm_bytes);
+  const auto dense = launch_on_four_cubes([] { unset({65536}, DType::f32, {.num_pes = 1}).add_(1); });
+  EXPECT_LE(copy_time_of(column), 1.1 * copy_time_of(dense));
+}
+
+// In every second row the elements have odd places in the tensor, but none begins before its shard.
+TEST(LibraryCopies, GapsEndWithTheShard) {
+  const auto rows = launch_on_four_cubes([] { unset({8, 2049}).slice(1, 0, 2048, 2).add_(1); });
+  EXPECT_EQ(rows.distance.own_slice, rows.hbm_bytes);
+}
+
 TEST(LibraryCopies, NarrowRowsAreTurnedWhereTheyLie) {
   const auto turned = launch_on_four_cubes([] { unset({30'011, 17}).t().contiguous(); });
   EXPECT_LE(copy_time_of(turned), 2 * plain_copy(std::int64_t{30'011} * 17));
@@ -221,6 +238,25 @@ TEST(LibraryCopies, GapsAreStoredWhereThatIsShorter) {
   EXPECT_EQ(lanes(DType::f32, 4), 4);
   EXPECT_EQ(lanes(DType::f32, 8), 1) << "copied and moved";
   EXPECT_EQ(lanes(DType::u8, 32), 1) << "an element has a lane of its own";
+}
+
+TEST(LibraryCopies, RunsAndGapsAreThoseOfAShard) {
+  const tile::library::MachineLimits limits{.tcm = 1 << 20, .access = 64, .walk = 1e9, .lane = 0, .narrowest = 4};
+  auto descriptor = std::make_shared<addressing::TensorDescriptor>();
+  descriptor->shape = {64, 8};
+  for (std::int64_t column = 0; column < 8; column += 2) {
+    addressing::Shard& shard = descriptor->shards.emplace_back();
+    shard.offset = {0, column};
+    shard.shape = {64, 2};
+  }
+  tile::library::View view = tile::library::view_of(tl::Tensor(descriptor));
+  EXPECT_EQ(tile::library::run_of(view, {16, 2}), 32) << "rows of two elements follow each other";
+  EXPECT_EQ(tile::library::run_of(view, {16, 8}), 32) << "a run ends with its shard";
+  EXPECT_EQ(tile::library::run_of(view, {16, 1}), 1);
+  EXPECT_EQ(tile::library::lanes_of_store(view, limits), 1);
+  view.sizes = {64, 4};
+  view.strides = {8, 2};
+  EXPECT_EQ(tile::library::lanes_of_store(view, limits), 2) << "one of the two columns of a shard";
 }
 
 }  // namespace
