@@ -121,14 +121,20 @@ void keep_what_repeats(std::vector<Box>& blocks, const std::vector<View>& operan
   });
 }
 
-std::int64_t largest_block_of(const View& out, int live_tiles, const MachineLimits& limits) {
-  return std::clamp<std::int64_t>(limits.tcm / (4 * live_tiles + bytes_beside(out, limits)), 1, kLargestBlock);
+std::int64_t item_of_tiles(const View& out, const std::vector<View>& operands) {
+  return std::max(widest_item({&out, 1}), widest_item(operands));
+}
+
+std::int64_t largest_block_of(const View& out, const std::vector<View>& operands, int live_tiles,
+                              const MachineLimits& limits) {
+  const std::int64_t beside = bytes_beside(out, limits), room = limits.tcm - (beside == 0 ? 0 : kBytesOfMask);
+  return std::clamp<std::int64_t>(room / (item_of_tiles(out, operands) * live_tiles + beside), 1, kLargestBlock);
 }
 
 BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes, int live_tiles,
                      const MachineLimits& limits) {
   const auto fast = fast_dimensions(out, operands);
-  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+  const std::int64_t limit = largest_block_of(out, operands, live_tiles, limits);
   BlockOrder order{{}, std::vector<bool>(out.rank(), false)};
   for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, limit, fast));
   if (!order.blocks.empty()) keep_what_repeats(order.blocks, operands);
@@ -270,7 +276,7 @@ bool copies_by_source(const View& out, const View& source, int live_tiles, const
   if (repeats(source) || has_replicas(out.tensor.descriptor()) || has_replicas(source.tensor.descriptor()))
     return false;
   const auto fast = fast_dimensions(out, {source});
-  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+  const std::int64_t limit = largest_block_of(out, {source}, live_tiles, limits);
   bool short_pieces = false;
   const auto busiest = [&](const View& side) {
     std::int64_t most = 0;
@@ -341,7 +347,7 @@ static bool lie_alike(const View& a, const View& b) {
 
 bool reads_meet(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits) {
   const auto fast = fast_dimensions(out, operands);
-  const std::int64_t most = largest_block_of(out, live_tiles, limits);
+  const std::int64_t most = largest_block_of(out, operands, live_tiles, limits);
   return std::ranges::any_of(operands, [&](const View& operand) {
     const std::size_t slices = operand.tensor.descriptor().shards.size();
     return !repeats(operand) && !lie_alike(out, operand) &&
@@ -361,7 +367,8 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
   const auto boxes = options.by_source ? local_boxes(operands.front()) : share_of(out, options.share);
   BlockOrder order = blocks_of(out, operands, boxes, options.live_tiles, limits);
   const auto program = static_cast<std::size_t>(tl::program_id());
-  PipelineOptions loads{.shared = options.shared.operands, .beside = bytes_beside(out, limits)};
+  PipelineOptions loads{
+      .shared = options.shared.operands, .beside = bytes_beside(out, limits), .item = widest_item({&out, 1})};
   if (program < options.shared.groups.size()) loads.mates = options.shared.groups[program].get();
   if (options.apart && loads.mates == nullptr && !order.blocks.empty()) begin_apart(order.blocks);
   pipeline(

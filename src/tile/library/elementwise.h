@@ -31,7 +31,7 @@ struct SharedLoads {
 };
 
 struct ElementwiseOptions {
-  int live_tiles = 8;  // f32 tiles of a block that are alive at the same time
+  int live_tiles = 8;  // tiles of a block, of f32 or the largest type, that are alive at the same time
   /// Programs make what their PE holds of the first operand, wherever it goes; else what it holds of the result.
   bool by_source = false;
   Share share = Share::held;  // of the result, where it is not by the source
@@ -57,10 +57,10 @@ bool reads_meet(const View& out, const std::vector<View>& operands, int live_til
 bool copies_by_source(const View& out, const View& source, int live_tiles, const MachineLimits& limits);
 
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
-/// block: at most 16 Ki elements, and `live_tiles` f32 tiles of a block within the TCM budget. The blocks have long
-/// rows in the memory of every operand, and come in the order in which the largest operand that repeats is loaded once.
-/// Cost: one load for each operand (one in all for what repeats), the vector commands of `function`, one store; where
-/// the elements of the result have gaps, a copy that repeats them on their way (store_with_gaps).
+/// block: at most 16 Ki elements, and `live_tiles` tiles of f32 or the largest type within the TCM budget. The blocks
+/// have long rows in the memory of every operand, and come in the order in which the largest operand that repeats is
+/// loaded once. Cost: one load for each operand (one in all for what repeats), the vector commands of `function`, one
+/// store; where the elements of the result have gaps, a copy that repeats them on their way (store_with_gaps).
 void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function,
                  const ElementwiseOptions& options = {});
 

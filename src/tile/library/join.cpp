@@ -97,7 +97,8 @@ class Joiner {
   /// And of all others that are alive with them.
   std::int64_t bytes_of_rest(const tl::Extents& block) const {
     const std::int64_t item = std::max<std::int64_t>(item_size(out_.dtype()), 4);
-    return block.numel() * (kTilesBeside * item + bytes_beside(out_, limits_));
+    const std::int64_t beside = bytes_beside(out_, limits_);
+    return block.numel() * (kTilesBeside * item + beside) + (beside == 0 ? 0 : kBytesOfMask);
   }
 
   /// A block of a box that has room in the TCM together with the one that is loaded next.

@@ -490,6 +490,12 @@ MachineLimits machine_limits() {
   return limits_of(program.environment().machine.topology());
 }
 
+std::int64_t widest_item(std::span<const View> views) {
+  std::int64_t widest = item_size(DType::f32);
+  for (const View& view : views) widest = std::max<std::int64_t>(widest, item_size(view.dtype()));
+  return widest;
+}
+
 std::int64_t tcm_budget() {
   return machine_limits().tcm;
 }

@@ -67,7 +67,7 @@ void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, t
 /// Likewise; elements that lie closer together in their shard than the smallest access of the HBM are stored with the
 /// gaps between them, which a mask leaves as they are: an access then has many elements in place of one. A block that
 /// does not lie in one shard with its gaps is stored without them. REQUIRES: room in the TCM for one more tile, of
-/// lanes_of_store() times the lanes.
+/// lanes_of_store() times the lanes, and for kBytesOfMask.
 void store_with_gaps(const View& view, const tl::Extents& offsets, const tl::Tile& tile,
                      tl::Where where = tl::Where::current());
 /// Reads an element of each row of memory of a block that will be stored to: the TLB then has the pages when the store
@@ -121,6 +121,13 @@ void for_each_block(const Box& box, const tl::Extents& block, const Body& body) 
     if (d == 0) return;
   }
 }
+
+/// Bytes of TCM that the mask of store_with_gaps takes at most, with what it is made of: one i32 and one bool for each
+/// lane, of which there are fewer than bytes of an access, on lines of their own.
+inline constexpr std::int64_t kBytesOfMask = 1024;
+
+/// Bytes of an element of a tile that has the largest type of these views, or f32.
+std::int64_t widest_item(std::span<const View> views);
 
 /// Elements of a block of the elementwise kernels, the reductions and the normalisations at most.
 inline constexpr std::int64_t kLargestBlock = 16 * 1024;
