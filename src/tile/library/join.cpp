@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -162,15 +163,17 @@ bool joins_meet(const View& out, const std::vector<JoinedPart>& parts, std::size
   std::size_t slices = 0;
   for (const JoinedPart& part : parts) slices += part.source.tensor.descriptor().shards.size();
   // Of the first part of a block alone: the others of a row of narrow ones lie about as it does.
-  return programs_meet(out, slices, {}, kLargestBlock, [&](const Box& block, std::set<PeCoordinate>& found) {
-    const auto next = std::ranges::upper_bound(parts, block.offset[dimension], {}, &JoinedPart::start);
-    const JoinedPart& part = *std::prev(next);
-    Box in_source = block;
-    in_source.offset[dimension] -= part.start;
-    in_source.shape[dimension] =
-        std::min(block.shape[dimension], part.source.sizes[dimension] - in_source.offset[dimension]);
-    return add_slices_of(part.source, in_source, found);
-  });
+  std::map<const JoinedPart*, SliceFinder> finders;
+  return programs_meet(
+      held_boxes(out), slices, {}, kLargestBlock, [&](const Box& block, std::set<PeCoordinate>& found) {
+        const auto next = std::ranges::upper_bound(parts, block.offset[dimension], {}, &JoinedPart::start);
+        const JoinedPart& part = *std::prev(next);
+        Box in_source = block;
+        in_source.offset[dimension] -= part.start;
+        in_source.shape[dimension] =
+            std::min(block.shape[dimension], part.source.sizes[dimension] - in_source.offset[dimension]);
+        return finders.try_emplace(&part, part.source).first->second.add(in_source, found);
+      });
 }
 
 }  // namespace kernbench::tile::library
