@@ -91,10 +91,10 @@ tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape) {
 
 HeldBoxes held_boxes(const View& view) {
   HeldBoxes boxes;
-  for (const addressing::Shard& shard : view.tensor.descriptor().shards) {
-    auto& mine = boxes[shard.owner];
-    const auto parts = parts_in(view, shard.offset, shard.shape);
-    mine.insert(mine.end(), parts.begin(), parts.end());
+  const auto parts = parts_by_shard(view);
+  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
+    auto& mine = boxes[view.tensor.descriptor().shards[shard].owner];
+    mine.insert(mine.end(), parts[shard].begin(), parts[shard].end());
   }
   return boxes;
 }
@@ -142,14 +142,22 @@ std::int64_t largest_block_of(const View& out, const std::vector<View>& operands
   return std::clamp<std::int64_t>(room / (item_of_tiles(out, operands) * live_tiles + beside), 1, kLargestBlock);
 }
 
-BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes, int live_tiles,
-                     const MachineLimits& limits) {
-  const auto fast = fast_dimensions(out, operands);
-  const std::int64_t limit = largest_block_of(out, operands, live_tiles, limits);
+/// How boxes of a result are cut into blocks.
+struct Cutting {
+  std::vector<std::size_t> fast;
+  std::int64_t largest = 1;
+};
+
+Cutting cutting_of(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits) {
+  return {fast_dimensions(out, operands), largest_block_of(out, operands, live_tiles, limits)};
+}
+
+BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes,
+                     const Cutting& cutting) {
   BlockOrder order{{}, std::vector<bool>(out.rank(), false)};
-  for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, limit, fast));
+  for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, cutting.largest, cutting.fast));
   if (!order.blocks.empty()) keep_what_repeats(order.blocks, operands);
-  for (const std::size_t d : fast) order.long_rows[d] = true;
+  for (const std::size_t d : cutting.fast) order.long_rows[d] = true;
   return order;
 }
 
@@ -239,9 +247,9 @@ bool is_worth_sharing(const View& operand, Box box, std::int64_t readers, const 
     if (operand.strides[d] == 0) box.shape[d] = 1;
   const auto& mmu = topology.pe.mmu;
   std::int64_t pages = 0, busiest = 0;
-  for (const addressing::Shard& shard : operand.tensor.descriptor().shards) {
+  for (const std::vector<Box>& parts : parts_by_shard(operand)) {
     std::int64_t elements = 0, accessed = 0;
-    for (const Box& part : parts_in(operand, shard.offset, shard.shape)) {
+    for (const Box& part : parts) {
       const auto common = intersection(part, box);
       if (!common) continue;
       elements += common->shape.numel();
@@ -259,9 +267,10 @@ bool is_worth_sharing(const View& operand, Box box, std::int64_t readers, const 
 /// Blocks of each program.
 std::vector<std::vector<Box>> blocks_by_program(const View& out, const std::vector<View>& operands,
                                                 const HeldBoxes& made, int live_tiles, const MachineLimits& limits) {
+  const Cutting cutting = cutting_of(out, operands, live_tiles, limits);
   std::vector<std::vector<Box>> all;
   for (const auto& [pe, boxes] : made) {
-    BlockOrder order = blocks_of(out, operands, boxes, live_tiles, limits);
+    BlockOrder order = blocks_of(out, operands, boxes, cutting);
     all.push_back(growing(std::move(order.blocks), order.long_rows));
   }
   return all;
@@ -335,18 +344,21 @@ bool copies_by_source(const View& out, const View& source, const HeldBoxes& made
                       const MachineLimits& limits) {
   if (repeats(source) || has_replicas(out.tensor.descriptor()) || has_replicas(source.tensor.descriptor()))
     return false;
-  const auto fast = fast_dimensions(out, {source});
-  const std::int64_t limit = largest_block_of(out, {source}, live_tiles, limits);
+  const Cutting cutting = cutting_of(out, {source}, live_tiles, limits);
   bool short_pieces = false;
   const auto busiest = [&](const HeldBoxes& holders) {
-    std::int64_t most = 0;
+    std::int64_t most = 0, both = 0;
+    tl::Extents known;  // the block of which `both` speaks: most holders have the same
     for (const auto& [pe, boxes] : holders) {
       std::int64_t bytes = 0;
       for (const Box& box : boxes) {
-        const tl::Extents block = block_shape(box.shape, limit, fast);
-        const std::int64_t both = accessed_bytes(source, block, limits.access) + written_bytes(out, block, limits);
+        const tl::Extents block = block_shape(box.shape, cutting.largest, cutting.fast);
+        if (!(block == known)) {
+          known = block;
+          both = accessed_bytes(source, block, limits.access) + written_bytes(out, block, limits);
+          short_pieces = short_pieces || run_of(source, block) * item_size(source.dtype()) < limits.access;
+        }
         bytes += both * tl::cdiv(box.shape.numel(), block.numel());
-        short_pieces = short_pieces || run_of(source, block) * item_size(source.dtype()) < limits.access;
       }
       most = std::max(most, bytes);
     }
@@ -416,12 +428,11 @@ static bool lie_alike(const View& a, const View& b) {
 
 bool reads_meet(const View& out, const std::vector<View>& operands, const HeldBoxes& made, int live_tiles,
                 const MachineLimits& limits) {
-  const auto fast = fast_dimensions(out, operands);
-  const std::int64_t most = largest_block_of(out, operands, live_tiles, limits);
+  const Cutting cutting = cutting_of(out, operands, live_tiles, limits);
   return std::ranges::any_of(operands, [&](const View& operand) {
     if (repeats(operand) || lie_alike(out, operand)) return false;
     SliceFinder finder(operand);
-    return programs_meet(made, operand.tensor.descriptor().shards.size(), fast, most,
+    return programs_meet(made, operand.tensor.descriptor().shards.size(), cutting.fast, cutting.largest,
                          [&](const Box& block, auto& found) { return finder.add(block, found); });
   });
 }
@@ -435,7 +446,7 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
                  const ElementwiseOptions& options) {
   const MachineLimits limits = machine_limits();
   const auto boxes = options.by_source ? local_boxes(operands.front()) : share_of(out, options.share);
-  BlockOrder order = blocks_of(out, operands, boxes, options.live_tiles, limits);
+  BlockOrder order = blocks_of(out, operands, boxes, cutting_of(out, operands, options.live_tiles, limits));
   const auto program = static_cast<std::size_t>(tl::program_id());
   PipelineOptions loads{
       .shared = options.shared.operands, .beside = bytes_beside(out, limits), .item = widest_item({&out, 1})};

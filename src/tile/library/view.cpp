@@ -232,13 +232,27 @@ std::optional<Box> intersection(const Box& a, const Box& b) {
   return result;
 }
 
-std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
-                          std::span<const std::int64_t> shard_shape) {
+static std::vector<Box> parts_in(const View& view, const std::optional<Alignment>& alignment,
+                                 std::span<const std::int64_t> shard_offset,
+                                 std::span<const std::int64_t> shard_shape) {
   if (view.numel() == 0) return {};
-  if (const auto alignment = align(view)) {
+  if (alignment) {
     if (auto parts = aligned_parts(view, *alignment, shard_offset, shard_shape)) return *std::move(parts);
   }
   return general_parts(view, {tl::Extents(shard_offset), tl::Extents(shard_shape)});
+}
+
+std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
+                          std::span<const std::int64_t> shard_shape) {
+  return parts_in(view, view.numel() == 0 ? std::nullopt : align(view), shard_offset, shard_shape);
+}
+
+std::vector<std::vector<Box>> parts_by_shard(const View& view) {
+  const auto alignment = view.numel() == 0 ? std::nullopt : align(view);
+  std::vector<std::vector<Box>> parts;
+  for (const addressing::Shard& shard : view.tensor.descriptor().shards)
+    parts.push_back(parts_in(view, alignment, shard.offset, shard.shape));
+  return parts;
 }
 
 std::vector<Box> local_boxes(const View& view) {

@@ -39,6 +39,8 @@ std::optional<Box> intersection(const Box& a, const Box& b);
 /// view repeats count where they are repeated.
 std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
                           std::span<const std::int64_t> shard_shape);
+/// Likewise for each of the tensor's shards.
+std::vector<std::vector<Box>> parts_by_shard(const View& view);
 /// The boxes of the view that the calling PE holds.
 std::vector<Box> local_boxes(const View& view);
 
