@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "addressing/locate.h"
+#include "tile/memory/tl_access.h"
 #include "tile/program/program.h"
 #include "topology/spec.h"
 
@@ -478,7 +479,12 @@ void store_with_gaps(const View& view, const tl::Extents& offsets, const tl::Til
   const std::int64_t lanes = gaps->sizes[stored.order.size()];
   const tl::Tile chosen = tl::arange(0, lanes, where) == gaps->place;
   const tl::Tile column = tl::expand_dims(stored.tile, rank, where);
-  tl::store(gaps->first, gaps->strides, tl::broadcast_to(column, gaps->sizes, where), {.mask = chosen}, where);
+  // Granules of an interleaved tensor may begin anywhere between the lanes.
+  const bool known = !view.tensor.descriptor().is_interleaved() && lanes <= 255;
+  const ChosenLane lane{static_cast<std::uint8_t>(known ? item_size(view.dtype()) : 0),
+                        static_cast<std::uint8_t>(known ? gaps->place : 0),
+                        static_cast<std::uint8_t>(known ? lanes : 0)};
+  store_lane(gaps->first, gaps->strides, tl::broadcast_to(column, gaps->sizes, where), chosen, lane, where);
 }
 
 void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
