@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "support.h"
 #include "tile/library/elementwise.h"
 #include "tile/library/view.h"
+#include "topology/load.h"
+#include "topology/spec.h"
 
 namespace kernbench {
 namespace {
@@ -163,6 +167,26 @@ TEST(LibraryCopies, ElementsWithGapsTakeWholeAccessesTogether) {
   }
 }
 
+// A column lies dense in the shard of one PE of each cube, whatever lies beside it in the tensor: accesses have no
+// gaps, and none is of another PE's slice.
+TEST(LibraryCopies, GapsAreThoseOfTheShard) {
+  const auto column =
+      launch_on_four_cubes([] { unset({65536, 2}, DType::f32, {.pe = Placement::column_wise}).select(1, 1).add_(1); });
+  EXPECT_LE(column.hbm_bytes, Bytes(2 * 65536 * 4));
+  EXPECT_EQ(column.distance.own_slice, column.hbm_bytes);
+  const auto dense = launch_on_four_cubes([] { unset({65536}, DType::f32, {.num_pes = 1}).add_(1); });
+  EXPECT_LE(copy_time_of(column), 1.1 * copy_time_of(dense));
+}
+
+// In every second row, a shard, elements have odd places in the tensor; and behind the last one of 1025 there is no
+// gap.
+TEST(LibraryCopies, GapsEndWithTheShard) {
+  for (const std::int64_t end : {2048, 2049}) {
+    const auto rows = launch_on_four_cubes([&] { unset({8, 2049}).slice(1, 0, end, 2).add_(1); });
+    EXPECT_EQ(rows.distance.own_slice, rows.hbm_bytes) << end;
+  }
+}
+
 TEST(LibraryCopies, NarrowRowsAreTurnedWhereTheyLie) {
   const auto turned = launch_on_four_cubes([] { unset({30'011, 17}).t().contiguous(); });
   EXPECT_LE(copy_time_of(turned), 2 * plain_copy(std::int64_t{30'011} * 17));
@@ -221,6 +245,81 @@ TEST(LibraryCopies, GapsAreStoredWhereThatIsShorter) {
   EXPECT_EQ(lanes(DType::f32, 4), 4);
   EXPECT_EQ(lanes(DType::f32, 8), 1) << "copied and moved";
   EXPECT_EQ(lanes(DType::u8, 32), 1) << "an element has a lane of its own";
+}
+
+TEST(LibraryCopies, RunsAndGapsAreThoseOfAShard) {
+  const tile::library::MachineLimits limits{.tcm = 1 << 20, .access = 64, .walk = 1e9, .lane = 0, .narrowest = 4};
+  auto descriptor = std::make_shared<addressing::TensorDescriptor>();
+  descriptor->shape = {64, 8};
+  for (std::int64_t column = 0; column < 8; column += 2) {
+    addressing::Shard& shard = descriptor->shards.emplace_back();
+    shard.offset = {0, column};
+    shard.shape = {64, 2};
+  }
+  tile::library::View view = tile::library::view_of(tl::Tensor(descriptor));
+  EXPECT_EQ(tile::library::run_of(view, {16, 2}), 32) << "rows of two elements follow each other";
+  EXPECT_EQ(tile::library::run_of(view, {16, 8}), 32) << "a run ends with its shard";
+  EXPECT_EQ(tile::library::run_of(view, {16, 1}), 1);
+  EXPECT_EQ(tile::library::lanes_of_store(view, limits), 1);
+  view.sizes = {64, 4};
+  view.strides = {8, 2};
+  EXPECT_EQ(tile::library::lanes_of_store(view, limits), 2) << "one of the two columns of a shard";
+}
+
+/// A tensor in a grid of shards of equal size, one on each PE of a cube in turn.
+tl::Tensor in_grid(const tl::Extents& shape, std::int64_t down, std::int64_t across) {
+  auto descriptor = std::make_shared<addressing::TensorDescriptor>();
+  descriptor->shape.assign(shape.begin(), shape.end());
+  for (std::int64_t i = 0; i < down * across; ++i) {
+    addressing::Shard& shard = descriptor->shards.emplace_back();
+    shard.owner.pe = PeId{static_cast<std::int32_t>(i)};
+    shard.shape = {shape[0] / down, shape[1] / across};
+    shard.offset = {i / across * shard.shape[0], i % across * shard.shape[1]};
+  }
+  return tl::Tensor(descriptor);
+}
+
+tile::library::View repeated(const tl::Tensor& tensor, const tl::Extents& sizes, const tl::Extents& strides) {
+  return {tensor, sizes, strides, 0};
+}
+
+// No two programs have both the same rows and the same columns.
+TEST(LibraryCopies, OfOperandsWithOtherReadersThoseThatSaveMostAreShared) {
+  topology::Topology topology = topology::load_topology("tiny");
+  topology.pe.mmu.miss = Time::picoseconds(1);  // to load together is always worth it
+  const tl::Extents sizes{512, 8192};
+  const tile::library::View out = tile::library::view_of(in_grid(sizes, 4, 2));
+  const tile::library::View row = repeated(in_grid({1, 8192}, 1, 8), sizes, {0, 1});
+  const tile::library::View column = repeated(in_grid({512, 1}, 8, 1), sizes, {1, 0});
+  const auto made = tile::library::held_boxes(out);
+  const auto shared = [&](const std::vector<tile::library::View>& operands) {
+    return tile::library::shared_loads(out, operands, made, 8, topology);
+  };
+  using Programs = std::vector<std::int64_t>;
+  const auto groups = shared({row, column, row});
+  EXPECT_EQ(groups.operands, (std::vector<bool>{true, false, true}));
+  for (std::size_t program = 0; program < 8; ++program) {
+    ASSERT_NE(groups.groups[program], nullptr) << program;
+    EXPECT_EQ(groups.groups[program]->programs, program % 2 == 0 ? (Programs{0, 2, 4, 6}) : (Programs{1, 3, 5, 7}));
+  }
+  const auto by_row = shared({column}).groups;
+  for (std::size_t program = 0; program < 8; ++program)
+    EXPECT_EQ(by_row[program]->programs,
+              (Programs{static_cast<std::int64_t>(program / 2 * 2), static_cast<std::int64_t>(program / 2 * 2 + 1)}));
+}
+
+TEST(LibraryCopies, TheSlicesOfABoxAreFoundWhereverTheLastOneWas) {
+  const tile::library::View view = tile::library::view_of(in_grid({40, 60}, 4, 5));
+  tile::library::SliceFinder finder(view);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const tile::library::Box box{{i * 7 % 33, i * 23 % 49}, {1 + i * 5 % 8, 1 + i % 12}};
+    std::set<PeCoordinate> expected, found;
+    for (const addressing::Shard& shard : view.tensor.descriptor().shards)
+      if (tile::library::intersection({tl::Extents(std::span(shard.offset)), tl::Extents(std::span(shard.shape))}, box))
+        expected.insert(shard.owner);
+    ASSERT_TRUE(finder.add(box, found));
+    EXPECT_EQ(found, expected) << i;
+  }
 }
 
 }  // namespace

@@ -126,5 +126,22 @@ TEST(LibraryPipeline, LinesThatBarelyFitTheTcmDoNotWaitForEachOther) {
   }
 }
 
+// Tiles of eight bytes: a program that has the TCM to itself would wait for room that only it can make.
+TEST(LibraryPipeline, WideTypesFitTheTcm) {
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.overrides = {"pe.tcm.capacity=256KiB", "pe.ipcq.capacity=64KiB", "pe.contexts=1"};
+  options.quick_plans = true;
+  simulate(options, [] {
+    const auto x = torch::arange(64 * 4096).to(DType::i64).view({64, 4096});
+    const auto there = x.to("ahbm");
+    EXPECT_TRUE(check_close("sum", there + there.clone(), x + x));
+    there.slice(1, 0, 4096, 2).add_(there.slice(1, 1, 4096, 2));
+    const auto expected = x.clone();
+    expected.slice(1, 0, 4096, 2).add_(x.slice(1, 1, 4096, 2));
+    EXPECT_TRUE(check_close("every second element", there, expected));
+  });
+}
+
 }  // namespace
 }  // namespace kernbench

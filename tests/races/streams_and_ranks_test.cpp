@@ -61,6 +61,24 @@ TEST(RacesOfStreams, LaunchesAtTheSameTimeRaceUnlessAStreamWaits) {
   EXPECT_THAT(on_two_streams(true).races, IsEmpty());
 }
 
+/// Every fourth element of x is added to on one stream, and on another one every fourth from `start` on.
+RunResult of_elements_with_gaps(std::int64_t start) {
+  return simulate(with_races(), [start] {
+    auto x = torch::zeros({64, 256}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
+    torch::ahbm::synchronize();
+    torch::ahbm::Stream other;
+    x.slice(1, 0, 256, 4).add_(1.0);
+    const torch::ahbm::StreamGuard guard(other);
+    x.slice(1, start, 256, 4).add_(1.0);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(RacesOfStreams, WhatIsStoredBetweenElementsThatStayRacesWithAccessesOfTheSameElements) {
+  EXPECT_FALSE(of_elements_with_gaps(0).races.empty());
+  EXPECT_THAT(of_elements_with_gaps(1).races, IsEmpty());
+}
+
 TEST(RacesOfStreams, LaunchesOfOneStreamDoNotRace) {
   const auto result = simulate(with_races(), [] {
     auto x = torch::zeros({64, 64}, torch::device("ahbm"));

@@ -64,13 +64,19 @@ Tensor SimulatedOperations::temporary(const Tensor& like, std::span<const std::i
 
 void SimulatedOperations::map(std::string name, const std::vector<Tensor>& operands, const Tensor& out,
                               library::TileFunction function, int live_tiles) {
+  const View target = kernel_view(out, true);
+  map(std::move(name), operands, out, std::move(function), live_tiles, target, library::held_boxes(target));
+}
+
+void SimulatedOperations::map(std::string name, const std::vector<Tensor>& operands, const Tensor& out,
+                              library::TileFunction function, int live_tiles, const View& target,
+                              const library::HeldBoxes& made) {
   std::vector<View> views;
   views.reserve(operands.size());
   for (const Tensor& operand : operands) views.push_back(kernel_view(operand, false));
-  const View target = kernel_view(out, true);
   library::ElementwiseOptions options{.live_tiles = live_tiles};
-  options.apart = library::reads_meet(target, views, live_tiles, library::limits_of(simulation_.topology()));
-  options.shared = library::shared_loads(target, views, live_tiles, simulation_.topology());
+  options.apart = library::reads_meet(target, views, made, live_tiles, library::limits_of(simulation_.topology()));
+  options.shared = library::shared_loads(target, views, made, live_tiles, simulation_.topology());
   launch({.name = std::move(name),
           .written = {out},
           .read = operands,
@@ -84,8 +90,9 @@ bool SimulatedOperations::copy(const Tensor& from, const Tensor& to) {
   constexpr int kLiveTiles = 4;
   const auto same = [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); };
   const View source = kernel_view(from, false), target = kernel_view(to, true);
-  if (!library::copies_by_source(target, source, kLiveTiles, library::limits_of(simulation_.topology()))) {
-    map("copy", {from}, to, same, kLiveTiles);
+  const library::HeldBoxes made = library::held_boxes(target);
+  if (!library::copies_by_source(target, source, made, kLiveTiles, library::limits_of(simulation_.topology()))) {
+    map("copy", {from}, to, same, kLiveTiles, target, made);
     return true;
   }
   launch({.name = "copy", .written = {to}, .read = {from}, .pes = holders({&from, 1}), .body = [source, target, same] {

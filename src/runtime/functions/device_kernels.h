@@ -101,6 +101,10 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// out = function(operands) in one launch.
   void map(std::string name, const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
            tile::library::TileFunction function, int live_tiles = 10);
+  /// Likewise, where the view of `out` and what each PE holds of it are known.
+  void map(std::string name, const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
+           tile::library::TileFunction function, int live_tiles, const tile::library::View& target,
+           const tile::library::HeldBoxes& made);
   /// out = reduction of x, in one launch or two (tile/library/reduce.h); the options' chunked, chunk and share are
   /// set here. With `finish` when everything is reduced.
   void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "addressing/tensor_descriptor.h"
+#include "base/fingerprint.h"
 #include "tile/library/pipeline.h"
 #include "topology/spec.h"
 
@@ -88,6 +89,16 @@ tl::Tile fill_out(const tl::Tile& tile, const tl::Extents& shape) {
   return tile.shape() == shape ? tile : tl::broadcast_to(tile, shape);
 }
 
+HeldBoxes held_boxes(const View& view) {
+  HeldBoxes boxes;
+  const auto parts = parts_by_shard(view);
+  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
+    auto& mine = boxes[view.tensor.descriptor().shards[shard].owner];
+    mine.insert(mine.end(), parts[shard].begin(), parts[shard].end());
+  }
+  return boxes;
+}
+
 namespace {
 
 /// The blocks of boxes of a result, in the order in which a program makes them, and which dimensions have long rows.
@@ -121,30 +132,33 @@ void keep_what_repeats(std::vector<Box>& blocks, const std::vector<View>& operan
   });
 }
 
-std::int64_t largest_block_of(const View& out, int live_tiles, const MachineLimits& limits) {
-  return std::clamp<std::int64_t>(limits.tcm / (4 * live_tiles + bytes_beside(out, limits)), 1, kLargestBlock);
+std::int64_t item_of_tiles(const View& out, const std::vector<View>& operands) {
+  return std::max(widest_item({&out, 1}), widest_item(operands));
 }
 
-BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes, int live_tiles,
-                     const MachineLimits& limits) {
-  const auto fast = fast_dimensions(out, operands);
-  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+std::int64_t largest_block_of(const View& out, const std::vector<View>& operands, int live_tiles,
+                              const MachineLimits& limits) {
+  const std::int64_t beside = bytes_beside(out, limits), room = limits.tcm - (beside == 0 ? 0 : kBytesOfMask);
+  return std::clamp<std::int64_t>(room / (item_of_tiles(out, operands) * live_tiles + beside), 1, kLargestBlock);
+}
+
+/// How boxes of a result are cut into blocks.
+struct Cutting {
+  std::vector<std::size_t> fast;
+  std::int64_t largest = 1;
+};
+
+Cutting cutting_of(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits) {
+  return {fast_dimensions(out, operands), largest_block_of(out, operands, live_tiles, limits)};
+}
+
+BlockOrder blocks_of(const View& out, const std::vector<View>& operands, const std::vector<Box>& boxes,
+                     const Cutting& cutting) {
   BlockOrder order{{}, std::vector<bool>(out.rank(), false)};
-  for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, limit, fast));
+  for (const Box& box : boxes) append_blocks(order.blocks, box, block_shape(box.shape, cutting.largest, cutting.fast));
   if (!order.blocks.empty()) keep_what_repeats(order.blocks, operands);
-  for (const std::size_t d : fast) order.long_rows[d] = true;
+  for (const std::size_t d : cutting.fast) order.long_rows[d] = true;
   return order;
-}
-
-/// The boxes of a view that each holder has, in the order of programs.
-std::map<PeCoordinate, std::vector<Box>> boxes_by_holder(const View& view) {
-  std::map<PeCoordinate, std::vector<Box>> boxes;
-  for (const addressing::Shard& shard : view.tensor.descriptor().shards) {
-    auto& mine = boxes[shard.owner];
-    const auto parts = parts_in(view, shard.offset, shard.shape);
-    mine.insert(mine.end(), parts.begin(), parts.end());
-  }
-  return boxes;
 }
 
 bool has_replicas(const addressing::TensorDescriptor& tensor) {
@@ -168,24 +182,63 @@ std::int64_t written_bytes(const View& out, const tl::Extents& shape, const Mach
   return beside == 0 ? accessed_bytes(out, shape, limits.access) : shape.numel() * beside;
 }
 
-/// What a program loads of some operands, one behind the other: operand, offsets and extents of each.
-using LoadSequence = std::vector<std::int64_t>;
+/// Programs that load the same elements of some operands in the same order.
+struct Readers {
+  std::vector<std::int64_t> programs;
+  std::int64_t bytes = 0;  // that each of them loads
+};
 
-LoadSequence loads_in_order(const std::vector<Box>& blocks, const std::vector<View>& operands,
-                            const std::vector<bool>& which) {
-  LoadSequence loads;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    for (std::size_t o = 0; o < operands.size(); ++o) {
-      if (!which[o] || (b > 0 && same_elements(operands[o], blocks[b - 1], blocks[b]))) continue;
-      loads.push_back(static_cast<std::int64_t>(o));
-      for (std::size_t d = 0; d < operands[o].rank(); ++d) {
-        if (operands[o].strides[d] == 0) continue;
-        loads.push_back(blocks[b].offset[d]);
-        loads.push_back(blocks[b].shape[d]);
+/// What a program loads of some operands, one behind the other: operand, offsets and extents of each.
+class LoadSequence {
+ public:
+  LoadSequence(const std::vector<Box>& blocks, const std::vector<View>& operands, const std::vector<bool>& which) {
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      for (std::size_t o = 0; o < operands.size(); ++o) {
+        if (!which[o] || (b > 0 && same_elements(operands[o], blocks[b - 1], blocks[b]))) continue;
+        sequence_.add(o);
+        add(operands[o], blocks[b]);
       }
     }
   }
-  return loads;
+  std::uint64_t hash() const { return sequence_.value(); }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  void add(const View& operand, const Box& block) {
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < operand.rank(); ++d) {
+      if (operand.strides[d] == 0) continue;
+      sequence_.add(static_cast<std::uint64_t>(block.offset[d]));
+      sequence_.add(static_cast<std::uint64_t>(block.shape[d]));
+      elements *= block.shape[d];
+    }
+    bytes_ += elements * item_size(operand.dtype());
+  }
+
+  Fingerprint sequence_;
+  std::int64_t bytes_ = 0;
+};
+
+/// All programs that load something of the operands `which`, in the order of the first ones.
+std::vector<Readers> readers_of(const std::vector<std::vector<Box>>& programs, const std::vector<View>& operands,
+                                const std::vector<bool>& which) {
+  std::vector<Readers> all;
+  std::unordered_map<std::uint64_t, std::size_t> known;
+  for (std::size_t program = 0; program < programs.size(); ++program) {
+    if (programs[program].empty()) continue;
+    const LoadSequence loads(programs[program], operands, which);
+    const auto [at, is_new] = known.emplace(loads.hash(), all.size());
+    if (is_new) all.push_back({{}, loads.bytes()});
+    all[at->second].programs.push_back(static_cast<std::int64_t>(program));
+  }
+  return all;
+}
+
+/// Bytes that are not loaded a second time when each group loads together.
+std::int64_t bytes_saved(const std::vector<Readers>& groups) {
+  std::int64_t saved = 0;
+  for (const Readers& group : groups) saved += group.bytes * static_cast<std::int64_t>(group.programs.size() - 1);
+  return saved;
 }
 
 /// By the rule of shared_loads, for the first of what `readers` programs load.
@@ -194,9 +247,9 @@ bool is_worth_sharing(const View& operand, Box box, std::int64_t readers, const 
     if (operand.strides[d] == 0) box.shape[d] = 1;
   const auto& mmu = topology.pe.mmu;
   std::int64_t pages = 0, busiest = 0;
-  for (const addressing::Shard& shard : operand.tensor.descriptor().shards) {
+  for (const std::vector<Box>& parts : parts_by_shard(operand)) {
     std::int64_t elements = 0, accessed = 0;
-    for (const Box& part : parts_in(operand, shard.offset, shard.shape)) {
+    for (const Box& part : parts) {
       const auto common = intersection(part, box);
       if (!common) continue;
       elements += common->shape.numel();
@@ -212,19 +265,57 @@ bool is_worth_sharing(const View& operand, Box box, std::int64_t readers, const 
 }
 
 /// Blocks of each program.
-std::vector<std::vector<Box>> blocks_by_program(const View& out, const std::vector<View>& operands, int live_tiles,
-                                                const MachineLimits& limits) {
+std::vector<std::vector<Box>> blocks_by_program(const View& out, const std::vector<View>& operands,
+                                                const HeldBoxes& made, int live_tiles, const MachineLimits& limits) {
+  const Cutting cutting = cutting_of(out, operands, live_tiles, limits);
   std::vector<std::vector<Box>> all;
-  for (const auto& [pe, boxes] : boxes_by_holder(out)) {
-    BlockOrder order = blocks_of(out, operands, boxes, live_tiles, limits);
+  for (const auto& [pe, boxes] : made) {
+    BlockOrder order = blocks_of(out, operands, boxes, cutting);
     all.push_back(growing(std::move(order.blocks), order.long_rows));
   }
   return all;
 }
 
+/// An operand that is worth sharing, and what that saves by itself.
+struct SharedOperand {
+  std::size_t operand = 0;
+  std::int64_t saved = 0;
+  std::vector<Readers> groups;
+};
+
+/// One group for all operands that a program shares: members then call in one order, and none waits for one that waits
+/// for it. Operands that repeat along different dimensions have few readers in common, or none: from the one that saves
+/// most on, each is shared with those before it only if that saves more.
+SharedLoads groups_of(const std::vector<std::vector<Box>>& programs, const std::vector<View>& operands,
+                      std::vector<SharedOperand> candidates) {
+  if (candidates.empty()) return {};
+  std::ranges::stable_sort(candidates, std::ranges::greater{}, &SharedOperand::saved);
+  std::vector<bool> which(operands.size());
+  which[candidates.front().operand] = true;
+  std::int64_t saved = candidates.front().saved;
+  std::vector<Readers> groups = std::move(candidates.front().groups);
+  for (const SharedOperand& next : std::span(candidates).subspan(1)) {
+    which[next.operand] = true;
+    auto together = readers_of(programs, operands, which);
+    const std::int64_t by_all = bytes_saved(together);
+    which[next.operand] = by_all > saved;
+    if (by_all > saved) saved = by_all, groups = std::move(together);
+  }
+  SharedLoads shared{which, std::vector<std::shared_ptr<const tl::MulticastGroup>>(programs.size())};
+  for (const Readers& readers : groups) {
+    if (readers.programs.size() < 2) continue;
+    tl::MulticastGroup group;
+    group.name = fmt::format("operands of program {}", readers.programs.front());
+    group.programs = readers.programs;
+    const auto of_all = std::make_shared<const tl::MulticastGroup>(std::move(group));
+    for (const std::int64_t program : readers.programs) shared.groups[static_cast<std::size_t>(program)] = of_all;
+  }
+  return shared;
+}
+
 }  // namespace
 
-SharedLoads shared_loads(const View& out, const std::vector<View>& operands, int live_tiles,
+SharedLoads shared_loads(const View& out, const std::vector<View>& operands, const HeldBoxes& made, int live_tiles,
                          const topology::Topology& topology) {
   const bool replicas = has_replicas(out.tensor.descriptor());
   std::vector<bool> which(operands.size());
@@ -232,96 +323,92 @@ SharedLoads shared_loads(const View& out, const std::vector<View>& operands, int
     const addressing::TensorDescriptor& tensor = operands[o].tensor.descriptor();
     which[o] = (replicas || repeats(operands[o])) && !tensor.is_interleaved() && !has_replicas(tensor);
   }
-  const auto none = [&] { return std::ranges::find(which, true) == which.end(); };
-  if (none()) return {};
-  const auto programs = blocks_by_program(out, operands, live_tiles, limits_of(topology));
+  if (std::ranges::find(which, true) == which.end()) return {};
+  const auto programs = blocks_by_program(out, operands, made, live_tiles, limits_of(topology));
+  std::vector<SharedOperand> candidates;
   for (std::size_t o = 0; o < operands.size(); ++o) {
     if (!which[o]) continue;
     std::vector<bool> alone(operands.size());
     alone[o] = true;
-    std::map<LoadSequence, std::int64_t> readers;
-    std::int64_t most = 0;
-    const Box* first = nullptr;  // of those that are most
-    for (const std::vector<Box>& blocks : programs) {
-      if (blocks.empty()) continue;
-      const std::int64_t so_far = ++readers[loads_in_order(blocks, operands, alone)];
-      if (so_far > most) most = so_far, first = &blocks.front();
-    }
-    which[o] = most > 1 && is_worth_sharing(operands[o], *first, most, topology);
+    auto groups = readers_of(programs, operands, alone);
+    const auto most = std::ranges::max_element(groups, {}, [](const Readers& group) { return group.programs.size(); });
+    if (most == groups.end() || most->programs.size() < 2) continue;
+    const Box& first = programs[static_cast<std::size_t>(most->programs.front())].front();
+    if (!is_worth_sharing(operands[o], first, static_cast<std::int64_t>(most->programs.size()), topology)) continue;
+    candidates.push_back({o, bytes_saved(groups), std::move(groups)});
   }
-  if (none()) return {};
-  // One group for all operands of a program: members then call in one order, and none waits for one that waits for it.
-  std::map<LoadSequence, tl::MulticastGroup> groups;
-  for (std::size_t program = 0; program < programs.size(); ++program) {
-    if (programs[program].empty()) continue;
-    groups[loads_in_order(programs[program], operands, which)].programs.push_back(static_cast<std::int64_t>(program));
-  }
-  SharedLoads shared{which, std::vector<std::shared_ptr<const tl::MulticastGroup>>(programs.size())};
-  for (auto& [loads, group] : groups) {
-    if (group.programs.size() < 2) continue;
-    group.name = fmt::format("operands of program {}", group.programs.front());
-    const auto of_all = std::make_shared<const tl::MulticastGroup>(group);
-    for (const std::int64_t program : group.programs) shared.groups[static_cast<std::size_t>(program)] = of_all;
-  }
-  return shared;
+  return groups_of(programs, operands, std::move(candidates));
 }
 
-bool copies_by_source(const View& out, const View& source, int live_tiles, const MachineLimits& limits) {
+bool copies_by_source(const View& out, const View& source, const HeldBoxes& made, int live_tiles,
+                      const MachineLimits& limits) {
   if (repeats(source) || has_replicas(out.tensor.descriptor()) || has_replicas(source.tensor.descriptor()))
     return false;
-  const auto fast = fast_dimensions(out, {source});
-  const std::int64_t limit = largest_block_of(out, live_tiles, limits);
+  const Cutting cutting = cutting_of(out, {source}, live_tiles, limits);
   bool short_pieces = false;
-  const auto busiest = [&](const View& side) {
-    std::int64_t most = 0;
-    for (const auto& [pe, boxes] : boxes_by_holder(side)) {
+  const auto busiest = [&](const HeldBoxes& holders) {
+    std::int64_t most = 0, both = 0;
+    tl::Extents known;  // the block of which `both` speaks: most holders have the same
+    for (const auto& [pe, boxes] : holders) {
       std::int64_t bytes = 0;
       for (const Box& box : boxes) {
-        const tl::Extents block = block_shape(box.shape, limit, fast);
-        const std::int64_t both = accessed_bytes(source, block, limits.access) + written_bytes(out, block, limits);
+        const tl::Extents block = block_shape(box.shape, cutting.largest, cutting.fast);
+        if (!(block == known)) {
+          known = block;
+          both = accessed_bytes(source, block, limits.access) + written_bytes(out, block, limits);
+          short_pieces = short_pieces || run_of(source, block) * item_size(source.dtype()) < limits.access;
+        }
         bytes += both * tl::cdiv(box.shape.numel(), block.numel());
-        short_pieces = short_pieces || run_of(source, block) * item_size(source.dtype()) < limits.access;
       }
       most = std::max(most, bytes);
     }
     return most;
   };
-  const std::int64_t by_result = busiest(out);
-  return short_pieces && static_cast<double>(by_result - busiest(source)) > limits.walk;
+  const std::int64_t by_result = busiest(made);
+  return short_pieces && static_cast<double>(by_result - busiest(held_boxes(source))) > limits.walk;
 }
 
-bool add_slices_of(const View& view, const Box& box, std::set<PeCoordinate>& slices) {
-  const addressing::TensorDescriptor& tensor = view.tensor.descriptor();
-  if (tensor.is_interleaved()) return false;
+SliceFinder::SliceFinder(const View& view)
+    : view_(view), is_known_(!view.tensor.descriptor().is_interleaved() && !has_replicas(view.tensor.descriptor())) {}
+
+bool SliceFinder::add(const Box& box, std::set<PeCoordinate>& slices) {
+  if (!is_known_) return false;
+  const addressing::TensorDescriptor& tensor = view_.tensor.descriptor();
   // The box of the tensor between the first and the last element.
   Box between{tl::Extents(std::span<const std::int64_t>(tensor.shape)),
               tl::Extents(std::span<const std::int64_t>(tensor.shape))};
-  std::int64_t first = view.offset, last = view.offset;
-  for (std::size_t d = 0; d < view.rank(); ++d) {
-    first += box.offset[d] * view.strides[d];
-    last += (box.offset[d] + box.shape[d] - 1) * view.strides[d];
+  std::int64_t first = view_.offset, last = view_.offset;
+  for (std::size_t d = 0; d < view_.rank(); ++d) {
+    first += box.offset[d] * view_.strides[d];
+    last += (box.offset[d] + box.shape[d] - 1) * view_.strides[d];
   }
   for (std::size_t d = between.shape.size(); d-- > 0; first /= tensor.shape[d], last /= tensor.shape[d]) {
     between.offset[d] = std::min(first % tensor.shape[d], last % tensor.shape[d]);
     between.shape[d] = std::max(first % tensor.shape[d], last % tensor.shape[d]) - between.offset[d] + 1;
   }
-  std::int64_t held = 0;
-  for (const addressing::Shard& shard : tensor.shards) {
-    const auto common = intersection({tl::Extents(std::span<const std::int64_t>(shard.offset)),
-                                      tl::Extents(std::span<const std::int64_t>(shard.shape))},
-                                     between);
-    if (!common) continue;
-    held += common->shape.numel();
+  const std::size_t begin = next_;
+  std::int64_t left = between.shape.numel();
+  for (std::size_t i = 0; i < tensor.shards.size() && left > 0; ++i) {
+    const std::size_t at = (begin + i) % tensor.shards.size();
+    const addressing::Shard& shard = tensor.shards[at];
+    std::int64_t common = 1;
+    for (std::size_t d = 0; d < between.shape.size() && common > 0; ++d) {
+      const std::int64_t end = std::min(between.offset[d] + between.shape[d], shard.offset[d] + shard.shape[d]);
+      common *= std::max<std::int64_t>(end - std::max(between.offset[d], shard.offset[d]), 0);
+    }
+    if (common == 0) continue;
+    if (left == between.shape.numel()) next_ = at;
+    left -= common;
     slices.insert(shard.owner);
   }
-  return held <= between.shape.numel();
+  return true;
 }
 
-bool programs_meet(const View& out, std::size_t slices, std::span<const std::size_t> fast, std::int64_t largest_block,
-                   const SlicesOfBlock& add_slices) {
+bool programs_meet(const HeldBoxes& made, std::size_t slices, std::span<const std::size_t> fast,
+                   std::int64_t largest_block, const SlicesOfBlock& add_slices) {
   std::set<PeCoordinate> read;
   std::size_t programs = 0;
-  for (const auto& [pe, boxes] : boxes_by_holder(out)) {
+  for (const auto& [pe, boxes] : made) {
     if (boxes.empty()) continue;
     if (!add_slices({boxes.front().offset, block_shape(boxes.front().shape, largest_block, fast)}, read)) return false;
     if (2 * read.size() >= slices) return false;
@@ -339,14 +426,14 @@ static bool lie_alike(const View& a, const View& b) {
          });
 }
 
-bool reads_meet(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits) {
-  const auto fast = fast_dimensions(out, operands);
-  const std::int64_t most = largest_block_of(out, live_tiles, limits);
+bool reads_meet(const View& out, const std::vector<View>& operands, const HeldBoxes& made, int live_tiles,
+                const MachineLimits& limits) {
+  const Cutting cutting = cutting_of(out, operands, live_tiles, limits);
   return std::ranges::any_of(operands, [&](const View& operand) {
-    const std::size_t slices = operand.tensor.descriptor().shards.size();
-    return !repeats(operand) && !lie_alike(out, operand) &&
-           programs_meet(out, slices, fast, most,
-                         [&](const Box& block, auto& found) { return add_slices_of(operand, block, found); });
+    if (repeats(operand) || lie_alike(out, operand)) return false;
+    SliceFinder finder(operand);
+    return programs_meet(made, operand.tensor.descriptor().shards.size(), cutting.fast, cutting.largest,
+                         [&](const Box& block, auto& found) { return finder.add(block, found); });
   });
 }
 
@@ -359,9 +446,10 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
                  const ElementwiseOptions& options) {
   const MachineLimits limits = machine_limits();
   const auto boxes = options.by_source ? local_boxes(operands.front()) : share_of(out, options.share);
-  BlockOrder order = blocks_of(out, operands, boxes, options.live_tiles, limits);
+  BlockOrder order = blocks_of(out, operands, boxes, cutting_of(out, operands, options.live_tiles, limits));
   const auto program = static_cast<std::size_t>(tl::program_id());
-  PipelineOptions loads{.shared = options.shared.operands, .beside = bytes_beside(out, limits)};
+  PipelineOptions loads{
+      .shared = options.shared.operands, .beside = bytes_beside(out, limits), .item = widest_item({&out, 1})};
   if (program < options.shared.groups.size()) loads.mates = options.shared.groups[program].get();
   if (options.apart && loads.mates == nullptr && !order.blocks.empty()) begin_apart(order.blocks);
   pipeline(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -24,6 +25,10 @@ std::vector<Box> share_of(const View& out, Share share);
 /// has them.
 std::vector<Box> lines_of(const View& out, const std::vector<bool>& along, Share share);
 
+/// The boxes of a view that each holder has, in the order of programs. Of a result: what each program makes.
+using HeldBoxes = std::map<PeCoordinate, std::vector<Box>>;
+HeldBoxes held_boxes(const View& view);
+
 /// Which programs of a launch load which operands by multicast.
 struct SharedLoads {
   std::vector<bool> operands = {};                                     // which are loaded together
@@ -31,7 +36,7 @@ struct SharedLoads {
 };
 
 struct ElementwiseOptions {
-  int live_tiles = 8;  // f32 tiles of a block that are alive at the same time
+  int live_tiles = 8;  // tiles of a block, of f32 or the largest type, that are alive at the same time
   /// Programs make what their PE holds of the first operand, wherever it goes; else what it holds of the result.
   bool by_source = false;
   Share share = Share::held;  // of the result, where it is not by the source
@@ -43,24 +48,28 @@ struct ElementwiseOptions {
 /// What is shared where each program makes what its PE holds of `out`: operands that several programs load in the same
 /// order, as one row of all lines or the source of all replicas, if what they would wait for the busiest slice and for
 /// walks of the page table by themselves is longer by a walk than what they wait for one load; a walk stands for the
-/// messages of a multicast. Operands that have replicas or are interleaved are not.
-SharedLoads shared_loads(const View& out, const std::vector<View>& operands, int live_tiles,
+/// messages of a multicast. Operands that have replicas or are interleaved are not. A program loads with one group:
+/// where different programs have operands in common, that is shared which saves most bytes, and others with it if that
+/// saves more. `made`: held_boxes(out), here and below.
+SharedLoads shared_loads(const View& out, const std::vector<View>& operands, const HeldBoxes& made, int live_tiles,
                          const topology::Topology& topology);
 
 /// Whether programs should begin apart: those that begin at the same place would all read one slice at the same time,
 /// and then the next one (programs_meet, of some operand that does not repeat).
-bool reads_meet(const View& out, const std::vector<View>& operands, int live_tiles, const MachineLimits& limits);
+bool reads_meet(const View& out, const std::vector<View>& operands, const HeldBoxes& made, int live_tiles,
+                const MachineLimits& limits);
 
 /// Whether a copy is made where the source lies: where the result's holders would read pieces shorter than an access of
 /// the HBM, and the accesses of the busiest PE have fewer bytes so, by what is moved in the time of a walk of the page
 /// table. Neither side has replicas.
-bool copies_by_source(const View& out, const View& source, int live_tiles, const MachineLimits& limits);
+bool copies_by_source(const View& out, const View& source, const HeldBoxes& made, int live_tiles,
+                      const MachineLimits& limits);
 
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
-/// block: at most 16 Ki elements, and `live_tiles` f32 tiles of a block within the TCM budget. The blocks have long
-/// rows in the memory of every operand, and come in the order in which the largest operand that repeats is loaded once.
-/// Cost: one load for each operand (one in all for what repeats), the vector commands of `function`, one store; where
-/// the elements of the result have gaps, a copy that repeats them on their way (store_with_gaps).
+/// block: at most 16 Ki elements, and `live_tiles` tiles of f32 or the largest type within the TCM budget. The blocks
+/// have long rows in the memory of every operand, and come in the order in which the largest operand that repeats is
+/// loaded once. Cost: one load for each operand (one in all for what repeats), the vector commands of `function`, one
+/// store; where the elements of the result have gaps, a copy that repeats them on their way (store_with_gaps).
 void elementwise(const View& out, const std::vector<View>& operands, const TileFunction& function,
                  const ElementwiseOptions& options = {});
 
@@ -68,13 +77,24 @@ void elementwise(const View& out, const std::vector<View>& operands, const TileF
 void begin_apart(std::vector<Box>& blocks);
 /// Adds the slices that hold what a block of a result needs; false if that is not known.
 using SlicesOfBlock = std::function<bool(const Box& block, std::set<PeCoordinate>& slices)>;
-/// Whether programs, each of which makes what its PE holds of `out`, would leave most slices idle if each began with
+/// Whether programs, each of which makes its boxes of a result, would leave most slices idle if each began with
 /// its first block: that is in fewer than half as many slices as there are programs, or `slices` that hold what is
 /// read. Where it is not known of some program, they do not meet.
-bool programs_meet(const View& out, std::size_t slices, std::span<const std::size_t> fast, std::int64_t largest_block,
-                   const SlicesOfBlock& add_slices);
-/// Of a box of a view; false if elements have replicas or the tensor is interleaved.
-bool add_slices_of(const View& view, const Box& box, std::set<PeCoordinate>& slices);
+bool programs_meet(const HeldBoxes& made, std::size_t slices, std::span<const std::size_t> fast,
+                   std::int64_t largest_block, const SlicesOfBlock& add_slices);
+/// Finds the slices that hold boxes of a view. It begins where it found the last box, as programs that follow each
+/// other read the same slices or neighbours, and ends when it has all of a box.
+class SliceFinder {
+ public:
+  explicit SliceFinder(const View& view);
+  /// False if elements have replicas or the tensor is interleaved.
+  bool add(const Box& box, std::set<PeCoordinate>& slices);
+
+ private:
+  const View& view_;
+  bool is_known_;
+  std::size_t next_ = 0;  // shard
+};
 /// The dimensions in which some of the views have long rows; none where all agree.
 std::vector<std::size_t> fast_dimensions(const View& out, const std::vector<View>& operands);
 /// Bytes of TCM for each element that store_with_gaps needs besides.

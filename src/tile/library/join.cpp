@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -97,7 +98,8 @@ class Joiner {
   /// And of all others that are alive with them.
   std::int64_t bytes_of_rest(const tl::Extents& block) const {
     const std::int64_t item = std::max<std::int64_t>(item_size(out_.dtype()), 4);
-    return block.numel() * (kTilesBeside * item + bytes_beside(out_, limits_));
+    const std::int64_t beside = bytes_beside(out_, limits_);
+    return block.numel() * (kTilesBeside * item + beside) + (beside == 0 ? 0 : kBytesOfMask);
   }
 
   /// A block of a box that has room in the TCM together with the one that is loaded next.
@@ -161,15 +163,17 @@ bool joins_meet(const View& out, const std::vector<JoinedPart>& parts, std::size
   std::size_t slices = 0;
   for (const JoinedPart& part : parts) slices += part.source.tensor.descriptor().shards.size();
   // Of the first part of a block alone: the others of a row of narrow ones lie about as it does.
-  return programs_meet(out, slices, {}, kLargestBlock, [&](const Box& block, std::set<PeCoordinate>& found) {
-    const auto next = std::ranges::upper_bound(parts, block.offset[dimension], {}, &JoinedPart::start);
-    const JoinedPart& part = *std::prev(next);
-    Box in_source = block;
-    in_source.offset[dimension] -= part.start;
-    in_source.shape[dimension] =
-        std::min(block.shape[dimension], part.source.sizes[dimension] - in_source.offset[dimension]);
-    return add_slices_of(part.source, in_source, found);
-  });
+  std::map<const JoinedPart*, SliceFinder> finders;
+  return programs_meet(
+      held_boxes(out), slices, {}, kLargestBlock, [&](const Box& block, std::set<PeCoordinate>& found) {
+        const auto next = std::ranges::upper_bound(parts, block.offset[dimension], {}, &JoinedPart::start);
+        const JoinedPart& part = *std::prev(next);
+        Box in_source = block;
+        in_source.offset[dimension] -= part.start;
+        in_source.shape[dimension] =
+            std::min(block.shape[dimension], part.source.sizes[dimension] - in_source.offset[dimension]);
+        return finders.try_emplace(&part, part.source).first->second.add(in_source, found);
+      });
 }
 
 }  // namespace kernbench::tile::library

@@ -13,13 +13,16 @@ constexpr std::int64_t kBlocksUnderWay = 3;
 /// Elements: a part of fewer costs more in commands than it brings sooner.
 constexpr std::int64_t kSmallestPart = 1024;
 
-/// So many blocks' operands, and one result, have room as f32 tiles of the largest block.
-std::size_t depth_of(const std::vector<Box>& blocks, std::size_t operands, std::int64_t beside) {
+/// So many blocks' operands, and one result, have room as tiles of the largest block and type.
+std::size_t depth_of(const std::vector<Box>& blocks, const std::vector<View>& operands,
+                     const PipelineOptions& options) {
   std::int64_t largest = 1;
   for (const Box& block : blocks) largest = std::max(largest, block.shape.numel());
-  const std::int64_t tiles = (tcm_budget() - beside * largest) / (4 * largest) - 1;
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(
-      tiles / std::max<std::int64_t>(static_cast<std::int64_t>(operands), 1), 1, kBlocksUnderWay));
+  const std::int64_t beside = options.beside == 0 ? 0 : options.beside * largest + kBytesOfMask;
+  const std::int64_t item = std::max(options.item, widest_item(operands));
+  const std::int64_t tiles = (tcm_budget() - beside) / (item * largest) - 1;
+  const auto of_a_block = std::max<std::int64_t>(static_cast<std::int64_t>(operands.size()), 1);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(tiles / of_a_block, 1, kBlocksUnderWay));
 }
 
 }  // namespace
@@ -57,7 +60,7 @@ std::vector<Box> growing(std::vector<Box> blocks, const std::vector<bool>& whole
 void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
               const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
               const PipelineOptions& options) {
-  const std::size_t depth = depth_of(blocks, operands.size(), options.beside);
+  const std::size_t depth = depth_of(blocks, operands, options);
   const auto start_load = [&](std::size_t o, const Box& block) {
     const bool together = options.mates != nullptr && options.shared[o];
     return together ? load_async(*options.mates, operands[o], block.offset, block.shape)

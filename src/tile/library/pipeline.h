@@ -22,12 +22,14 @@ struct PipelineOptions {
   const tl::MulticastGroup* mates = nullptr;  // programs that load the same tiles of `shared` in the same order
   std::vector<bool> shared = {};              // by operand: loaded by multicast
   std::int64_t beside = 0;                    // bytes of TCM for each element of a block that the body needs besides
+  std::int64_t item = 4;                      // of an element of what the body makes
 };
 
 /// Calls body(block, tiles) for each block in turn, with the tiles of `operands` at it: views of one shape, which may
 /// repeat along dimensions of stride 0. The loads of three blocks are under way, of fewer where the TCM budget does not
-/// hold as many f32 tiles of the largest block and one more. No more than three: loads under way share the bandwidth,
-/// and those that are needed first should have it. A tile that the next block needs, too, is loaded once.
+/// hold as many tiles of the largest block, of f32 or the largest type, and one more. No more than three: loads under
+/// way share the bandwidth, and those that are needed first should have it. A tile that the next block needs, too, is
+/// loaded once.
 void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
               const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
               const PipelineOptions& options = {});

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "addressing/locate.h"
+#include "tile/memory/tl_access.h"
 #include "tile/program/program.h"
 #include "topology/spec.h"
 
@@ -166,6 +167,53 @@ tl::Pointer pointer_to(const View& view, const tl::Extents& offsets) {
   return view.tensor.data_ptr() + element;
 }
 
+/// How a view lies in a shard, which is a dense box of its own: the distance between elements of a dimension, and how
+/// many of them one shard has at most.
+struct InShard {
+  tl::Extents strides, counts;
+};
+
+/// Dimensions of the view that pass over several of the tensor are taken as if the tensor was not cut.
+InShard in_shard(const View& view, std::span<const std::int64_t> extents) {
+  InShard lies{view.strides, view.sizes};
+  const auto alignment = align(view);
+  if (!alignment) return lies;
+  const auto strides = dense_strides(extents);
+  for (std::size_t v = 0; v < view.rank(); ++v) {
+    const std::size_t d = alignment->dimension[v];
+    if (d == Alignment::kNone) continue;
+    lies.strides[v] = alignment->step[v] * strides[d];
+    lies.counts[v] = std::min(view.sizes[v], tl::cdiv(extents[d], alignment->step[v]));
+  }
+  return lies;
+}
+
+/// Of the first shard: no other one is larger.
+InShard in_largest_shard(const View& view) {
+  const addressing::TensorDescriptor& tensor = view.tensor.descriptor();
+  return in_shard(view, tensor.stored().empty() ? tensor.shape : tensor.stored().front().shape);
+}
+
+/// Where an element of the tensor lies in a shard, counted from the shard's first; nothing when it lies in another.
+std::optional<std::int64_t> place_in(const addressing::Shard& shard, std::span<const std::int64_t> tensor,
+                                     std::int64_t element) {
+  std::int64_t place = 0, below = 1;
+  for (std::size_t d = tensor.size(); d-- > 0; element /= tensor[d]) {
+    const std::int64_t index = element % tensor[d] - shard.offset[d];
+    if (index < 0 || index >= shard.shape[d]) return std::nullopt;
+    place += index * below;
+    below *= shard.shape[d];
+  }
+  return place;
+}
+
+const addressing::Shard* shard_of(const addressing::TensorDescriptor& tensor, std::int64_t element) {
+  const auto& shards = tensor.stored();
+  const auto found = std::ranges::find_if(
+      shards, [&](const addressing::Shard& shard) { return place_in(shard, tensor.shape, element).has_value(); });
+  return found == shards.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 View view_of(const tl::Tensor& tensor) {
@@ -185,13 +233,27 @@ std::optional<Box> intersection(const Box& a, const Box& b) {
   return result;
 }
 
-std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
-                          std::span<const std::int64_t> shard_shape) {
+static std::vector<Box> parts_in(const View& view, const std::optional<Alignment>& alignment,
+                                 std::span<const std::int64_t> shard_offset,
+                                 std::span<const std::int64_t> shard_shape) {
   if (view.numel() == 0) return {};
-  if (const auto alignment = align(view)) {
+  if (alignment) {
     if (auto parts = aligned_parts(view, *alignment, shard_offset, shard_shape)) return *std::move(parts);
   }
   return general_parts(view, {tl::Extents(shard_offset), tl::Extents(shard_shape)});
+}
+
+std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
+                          std::span<const std::int64_t> shard_shape) {
+  return parts_in(view, view.numel() == 0 ? std::nullopt : align(view), shard_offset, shard_shape);
+}
+
+std::vector<std::vector<Box>> parts_by_shard(const View& view) {
+  const auto alignment = view.numel() == 0 ? std::nullopt : align(view);
+  std::vector<std::vector<Box>> parts;
+  for (const addressing::Shard& shard : view.tensor.descriptor().shards)
+    parts.push_back(parts_in(view, alignment, shard.offset, shard.shape));
+  return parts;
 }
 
 std::vector<Box> local_boxes(const View& view) {
@@ -304,32 +366,10 @@ tl::Extents appended(const tl::Extents& extents, std::int64_t extent) {
   return tl::Extents(std::span<const std::int64_t>(result));
 }
 
-/// The block of a tile of `shape` that is stored with gaps of `lanes` - 1 lanes; nothing where it would leave the
-/// tensor or pass elements twice, or has no gaps.
-std::optional<GapStore> gap_store(const View& view, const tl::Pointer& first, const tl::Extents& shape,
-                                  const tl::Extents& strides, std::int64_t lanes) {
-  if (lanes == 1 || shape.size() == tl::Extents::kMaximumRank) return std::nullopt;
-  std::int64_t reach = 0, elements = 1;  // from the first element to the last one; elements in a row
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    reach += (shape[d] - 1) * strides[d];
-    if (strides[d] == lanes) elements = std::max(elements, shape[d]);
-  }
-  if (elements == 1) return std::nullopt;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1 && strides[d] != lanes && strides[d] < elements * lanes) return std::nullopt;
-  // First so that lanes begin and end with the rows of a tensor whose length they divide.
-  for (const std::int64_t place : {first.offset() % lanes, std::int64_t{0}, lanes - 1}) {
-    const std::int64_t begin = first.offset() - place;
-    if (begin < 0 || begin + reach + lanes > view.tensor.numel()) continue;
-    return GapStore{first - place, appended(shape, lanes), appended(strides, 1), place};
-  }
-  return std::nullopt;
-}
-
 /// A tile in the order of the view's memory, of the view's type.
 struct StoredTile {
   tl::Tile tile;
-  tl::Extents strides;
+  tl::Extents order, strides;
 };
 
 StoredTile in_memory_order(const View& view, const tl::Tile& tile, tl::Where where) {
@@ -337,29 +377,86 @@ StoredTile in_memory_order(const View& view, const tl::Tile& tile, tl::Where whe
   tl::Extents strides = order;
   for (std::size_t d = 0; d < order.size(); ++d) strides[d] = view.strides[static_cast<std::size_t>(order[d])];
   const tl::Tile converted = tl::cast(tile, view.dtype(), tl::Rounding::rtne, where);
-  return {is_identity(order) ? converted : tl::permute(converted, order, where), strides};
+  return {is_identity(order) ? converted : tl::permute(converted, order, where), order, strides};
+}
+
+/// A block of a tile in one shard, by distances in that shard.
+struct BlockInShard {
+  tl::Extents strides;
+  std::int64_t lanes = 0;  // the smallest distance
+  std::int64_t reach = 0;  // from the first element to the last one
+};
+
+/// Nothing where elements with gaps would be passed twice.
+std::optional<BlockInShard> block_in(const View& view, const addressing::Shard& shard, const tl::Extents& order,
+                                     const tl::Extents& shape) {
+  const InShard lies = in_shard(view, shard.shape);
+  BlockInShard block{order};
+  std::int64_t elements = 1;  // in a row
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t stride = block.strides[d] = lies.strides[static_cast<std::size_t>(order[d])];
+    if (shape[d] == 1) continue;
+    block.reach += (shape[d] - 1) * stride;
+    if (block.lanes == 0 || stride < block.lanes) block.lanes = stride, elements = shape[d];
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && block.strides[d] != block.lanes && block.strides[d] < elements * block.lanes)
+      return std::nullopt;
+  return block;
+}
+
+/// The block of a tile that is stored with gaps of at most `most` - 1 lanes; nothing where it has none, or does not lie
+/// in one shard with them.
+std::optional<GapStore> gap_store(const View& view, const tl::Pointer& first, const StoredTile& stored,
+                                  std::int64_t most) {
+  const tl::Extents shape = stored.tile.shape();
+  if (most == 1 || shape.size() == tl::Extents::kMaximumRank) return std::nullopt;
+  const addressing::TensorDescriptor& tensor = view.tensor.descriptor();
+  const addressing::Shard* shard = shard_of(tensor, first.offset());
+  if (shard == nullptr) return std::nullopt;
+  const auto block = block_in(view, *shard, stored.order, shape);
+  if (!block || block->lanes < 2 || block->lanes > most) return std::nullopt;
+  std::int64_t last = first.offset();
+  for (std::size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * stored.strides[d];
+  const std::int64_t lanes = block->lanes, at = *place_in(*shard, tensor.shape, first.offset());
+  const auto lies_at = [&](std::int64_t element, std::int64_t place) {
+    return element >= 0 && element < tensor.numel() && place_in(*shard, tensor.shape, element) == place;
+  };
+  // First so that lanes begin and end with the rows of a shard whose length they divide.
+  for (const std::int64_t place : {at % lanes, std::int64_t{0}, lanes - 1}) {
+    const std::int64_t before = place, behind = lanes - 1 - place;
+    if (lies_at(first.offset() - before, at - before) && lies_at(first.offset() + behind, at + behind) &&
+        lies_at(last - before, at + block->reach - before) && lies_at(last + behind, at + block->reach + behind))
+      return GapStore{first - place, appended(shape, lanes), appended(stored.strides, 1), place};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::int64_t run_of(const View& view, const tl::Extents& shape) {
+  const InShard lies = in_largest_shard(view);
+  const auto count = [&](std::size_t d) { return std::min(shape[d], lies.counts[d]); };
   std::vector<std::size_t> dimensions;
   for (std::size_t d = 0; d < view.rank(); ++d)
-    if (shape[d] > 1 && view.strides[d] != 0) dimensions.push_back(d);
-  std::ranges::sort(dimensions, {}, [&](std::size_t d) { return view.strides[d]; });
+    if (count(d) > 1 && view.strides[d] != 0) dimensions.push_back(d);
+  std::ranges::sort(dimensions, {}, [&](std::size_t d) { return lies.strides[d]; });
   std::int64_t run = 1;
   for (const std::size_t d : dimensions) {
-    if (view.strides[d] != run) break;
-    run *= shape[d];
+    if (lies.strides[d] != run) break;
+    run *= count(d);
   }
   return run;
 }
 
 std::int64_t lanes_of_store(const View& view, const MachineLimits& limits) {
   constexpr double kLaneBytes = 4;
-  const auto fast = fast_dimension(view);
-  if (!fast) return 1;
-  const std::int64_t lanes = view.strides[*fast], item = item_size(view.dtype());
+  const InShard lies = in_largest_shard(view);
+  std::int64_t lanes = 0;
+  for (std::size_t d = 0; d < view.rank(); ++d)
+    if (lies.counts[d] > 1 && view.strides[d] != 0 && (lanes == 0 || lies.strides[d] < lanes)) lanes = lies.strides[d];
+  if (lanes < 2) return 1;
+  const std::int64_t item = item_size(view.dtype());
   const double copied = limits.lane * static_cast<double>(std::max(item, limits.narrowest)) / kLaneBytes;
   const double all = static_cast<double>(lanes) * (static_cast<double>(item) + copied);
   return all < static_cast<double>(limits.access) ? lanes : 1;
@@ -373,16 +470,21 @@ void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, t
 void store_with_gaps(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where) {
   const StoredTile stored = in_memory_order(view, tile, where);
   const tl::Pointer first = pointer_to(view, offsets);
-  const tl::Extents shape = stored.tile.shape();
-  const std::int64_t lanes = lanes_of_store(view, machine_limits());
-  const auto gaps = gap_store(view, first, shape, stored.strides, lanes);
+  const auto gaps = gap_store(view, first, stored, lanes_of_store(view, machine_limits()));
   if (!gaps) {
     tl::store(first, stored.strides, stored.tile, {}, where);
     return;
   }
+  const auto rank = static_cast<int>(stored.order.size());
+  const std::int64_t lanes = gaps->sizes[stored.order.size()];
   const tl::Tile chosen = tl::arange(0, lanes, where) == gaps->place;
-  const tl::Tile column = tl::expand_dims(stored.tile, static_cast<int>(shape.size()), where);
-  tl::store(gaps->first, gaps->strides, tl::broadcast_to(column, gaps->sizes, where), {.mask = chosen}, where);
+  const tl::Tile column = tl::expand_dims(stored.tile, rank, where);
+  // Granules of an interleaved tensor may begin anywhere between the lanes.
+  const bool known = !view.tensor.descriptor().is_interleaved() && lanes <= 255;
+  const ChosenLane lane{static_cast<std::uint8_t>(known ? item_size(view.dtype()) : 0),
+                        static_cast<std::uint8_t>(known ? gaps->place : 0),
+                        static_cast<std::uint8_t>(known ? lanes : 0)};
+  store_lane(gaps->first, gaps->strides, tl::broadcast_to(column, gaps->sizes, where), chosen, lane, where);
 }
 
 void touch(const View& view, const tl::Extents& offsets, const tl::Extents& shape, tl::Where where) {
@@ -406,6 +508,12 @@ MachineLimits limits_of(const topology::Topology& topology) {
 MachineLimits machine_limits() {
   const auto& program = Program::current("library kernel", tl::Where::current());
   return limits_of(program.environment().machine.topology());
+}
+
+std::int64_t widest_item(std::span<const View> views) {
+  std::int64_t widest = item_size(DType::f32);
+  for (const View& view : views) widest = std::max<std::int64_t>(widest, item_size(view.dtype()));
+  return widest;
 }
 
 std::int64_t tcm_budget() {

@@ -39,6 +39,8 @@ std::optional<Box> intersection(const Box& a, const Box& b);
 /// view repeats count where they are repeated.
 std::vector<Box> parts_in(const View& view, std::span<const std::int64_t> shard_offset,
                           std::span<const std::int64_t> shard_shape);
+/// Likewise for each of the tensor's shards.
+std::vector<std::vector<Box>> parts_by_shard(const View& view);
 /// The boxes of the view that the calling PE holds.
 std::vector<Box> local_boxes(const View& view);
 
@@ -64,9 +66,10 @@ PendingLoad load_async(const tl::MulticastGroup& mates, const View& view, const 
 tl::Tile wait(PendingLoad pending, tl::Where where = tl::Where::current());
 /// Stores `tile` (of the view's rank) at `offsets`, cast to the view's type; permutes first where the view does.
 void store(const View& view, const tl::Extents& offsets, const tl::Tile& tile, tl::Where where = tl::Where::current());
-/// Likewise; elements that lie closer together than the smallest access of the HBM are stored with the gaps between
-/// them, which a mask leaves as they are: an access then has many elements in place of one. REQUIRES: room in the TCM
-/// for one more tile, of lanes_of_store() times the lanes.
+/// Likewise; elements that lie closer together in their shard than the smallest access of the HBM are stored with the
+/// gaps between them, which a mask leaves as they are: an access then has many elements in place of one. A block that
+/// does not lie in one shard with its gaps is stored without them. REQUIRES: room in the TCM for one more tile, of
+/// lanes_of_store() times the lanes, and for kBytesOfMask.
 void store_with_gaps(const View& view, const tl::Extents& offsets, const tl::Tile& tile,
                      tl::Where where = tl::Where::current());
 /// Reads an element of each row of memory of a block that will be stored to: the TLB then has the pages when the store
@@ -80,7 +83,8 @@ tl::Extents block_shape(const tl::Extents& shape, std::int64_t limit, std::span<
 /// The dimension of the smallest stride that is not 0 (of more than one element); nothing when there is none.
 std::optional<std::size_t> fast_dimension(const View& view);
 
-/// Elements of a block of `shape` that follow each other in the view's memory.
+/// Elements of a block of `shape` that follow each other in memory, that is in a shard: columns of a tensor that is cut
+/// into columns do.
 std::int64_t run_of(const View& view, const tl::Extents& shape);
 
 /// What plans of library kernels need to know of a machine, in bytes.
@@ -95,8 +99,9 @@ MachineLimits limits_of(const topology::Topology& topology);
 /// Of the machine that the calling program runs on.
 MachineLimits machine_limits();
 
-/// Lanes that store_with_gaps moves for each element of the view: 1 where it stores none, because to copy an element
-/// and its gap and to move them would take as long as an access for it alone.
+/// Lanes that store_with_gaps moves at most for each element of the view: 1 where it stores none, because elements have
+/// no gaps in their shards, or to copy an element and its gap and to move them would take as long as an access for it
+/// alone.
 std::int64_t lanes_of_store(const View& view, const MachineLimits& limits);
 
 /// Calls body(offsets, shape) for each block of `box`, in row-major order, the last ones shorter.
@@ -118,6 +123,13 @@ void for_each_block(const Box& box, const tl::Extents& block, const Body& body) 
     if (d == 0) return;
   }
 }
+
+/// Bytes of TCM that the mask of store_with_gaps takes at most, with what it is made of: one i32 and one bool for each
+/// lane, of which there are fewer than bytes of an access, on lines of their own.
+inline constexpr std::int64_t kBytesOfMask = 1024;
+
+/// Bytes of an element of a tile that has the largest type of these views, or f32.
+std::int64_t widest_item(std::span<const View> views);
 
 /// Elements of a block of the elementwise kernels, the reductions and the normalisations at most.
 inline constexpr std::int64_t kLargestBlock = 16 * 1024;

@@ -229,6 +229,7 @@ hardware::CommandRef issue_store(const AccessCall& call, const tl::Tile& value, 
       program.new_command(hardware::DmaWork{hardware::DmaKind::write, std::move(places.legs), std::move(places.pages)},
                           call.kind, nullptr, {state.get(), lanes.offsets, lanes.mask});
   command->masks_lanes = lanes.mask_chooses;
+  command->chosen_lane = lanes.chosen;
   sim::this_fiber::note_progress();
   const bool plain = state->shape() == shape && !lanes.mask_chooses;
   const bool data = program.environment().data_enabled;

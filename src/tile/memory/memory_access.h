@@ -72,6 +72,7 @@ struct Lanes {
   const TileState* other_tile = nullptr;
   std::optional<numerics::Scalar> other;
   bool mask_chooses = false;  // the mask is applied to the lanes; else the places leave out what is masked already
+  ChosenLane chosen = {};     // what is known of the mask
 };
 /// Checks mask and `other` against the block's shape.
 Lanes lanes_of(const AccessCall& call, const tl::LoadOptions& options, const tl::Extents& shape);

@@ -12,6 +12,11 @@ tl::Tile load_block(const AccessCall& call, const tl::Tensor& tensor, const tl::
 hardware::CommandRef store_block(const AccessCall& call, const tl::Tensor& tensor, const tl::Extents& offsets,
                                  const tl::Tile& value, const tl::StoreOptions& options);
 
+/// tl::store of a strided block under a mask that is known to choose one lane of each row. REQUIRES: each row of the
+/// block's last dimension is of lanes that follow each other in one shard.
+void store_lane(const tl::Pointer& pointer, const tl::Extents& strides, const tl::Tile& value, const tl::Tile& mask,
+                ChosenLane chosen, const tl::Where& where);
+
 tl::Tile load_gather(const AccessCall& call, const tl::PointerTile& pointers, const tl::LoadOptions& options);
 
 tl::Tile load_block_pointer(const AccessCall& call, const tl::BlockPointer& pointer, const tl::BlockOptions& options,

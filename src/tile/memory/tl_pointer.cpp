@@ -45,10 +45,11 @@ PointerTile operator-(const PointerTile& pointers, const Operand& offsets) {
 namespace {
 
 void store_strided(const AccessCall& call, const Pointer& pointer, const Extents& shape, const Extents& strides,
-                   const Operand& value, const StoreOptions& options) {
+                   const Operand& value, const StoreOptions& options, tile::ChosenLane known = {}) {
   const auto block = tile::whole_block(pointer.offset(), shape, strides);
   check_strided(call, pointer.tensor(), block, true);
-  const Lanes lanes = lanes_of(call, options, shape);
+  Lanes lanes = lanes_of(call, options, shape);
+  lanes.chosen = known;
   const Tile converted = stored_value(call, pointer.tensor(), value, shape);
   issue_store(call, converted, shape, places_of_strided(call, pointer.tensor(), block, true), lanes);
 }
@@ -102,6 +103,12 @@ void store(const PointerTile& pointers, const Operand& value, StoreOptions optio
 }  // namespace kernbench::tl
 
 namespace kernbench::tile {
+
+void store_lane(const tl::Pointer& pointer, const tl::Extents& strides, const tl::Tile& value, const tl::Tile& mask,
+                ChosenLane chosen, const tl::Where& where) {
+  tl::store_strided(access_call("store", "store", where), pointer, value.shape(), strides, value, {.mask = mask},
+                    chosen);
+}
 
 tl::Tile load_gather(const AccessCall& call, const tl::PointerTile& pointers, const tl::LoadOptions& options) {
   const tl::Extents shape = call.program.own(pointers.offsets(), call.name, call.where)->shape();

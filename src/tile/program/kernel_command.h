@@ -20,6 +20,12 @@
 
 namespace kernbench::tile {
 
+/// Which lanes a mask leaves of an access: of `lanes` elements of `item` bytes each, counted from the start of each row
+/// of its legs, number `lane`. Without elements: not known.
+struct ChosenLane {
+  std::uint8_t item = 0, lane = 0, lanes = 0;
+};
+
 /// Comes from a pool and goes back there. What it holds of its program, it lets go when it has finished or is dropped.
 class KernelCommand final : public hardware::Command {
  public:
@@ -53,6 +59,7 @@ class KernelCommand final : public hardware::Command {
   bool masks_lanes = false;                      // of the bytes of its legs only those of some lanes are touched
   tl::Scope scope = tl::Scope::pe;               // among whom it orders; changes no time
   DType widest = DType::f32;                     // vector: of the types of its operands and result
+  ChosenLane chosen_lane;                        // which, where lanes are masked
   std::optional<MessageEnd> message_end;         // of a send or a receive
   std::optional<BufferAccess> buffer;            // what it touches of a TCM buffer
   std::shared_ptr<sim::Completion> all_placed;   // of a composite command: all its commands are in their queues

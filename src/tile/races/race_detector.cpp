@@ -237,7 +237,8 @@ void RaceDetector::on_signal_seen(const Program& program, PhysAddr word) {
 }
 
 void RaceDetector::touch(const KernelCommand& command, std::uint32_t program, const Clock& clock, Time begun) {
-  if (command.masks_lanes) return;
+  const ChosenLane& chosen = command.chosen_lane;
+  if (command.masks_lanes && chosen.item == 0) return;
   std::vector<std::uint32_t> told;  // sites with which this operation is known to race
   OperationRecord(command).for_each_range([&](const ByteRange& range) {
     const auto first = address_of(command, range);
@@ -258,7 +259,13 @@ void RaceDetector::touch(const KernelCommand& command, std::uint32_t program, co
           report(earlier, access, place, command.times.started);
         }
       };
-      shadow_.touch(*first + from_row, bytes, access, visit);
+      if (chosen.item == 0) {
+        shadow_.touch(*first + from_row, bytes, access, visit);
+        continue;
+      }
+      const std::uint64_t item = chosen.item;
+      for (std::uint64_t at = chosen.lane * item; at < bytes; at += chosen.lanes * item)
+        shadow_.touch(*first + from_row + at, item, access, visit);
     }
   });
 }
