@@ -216,7 +216,7 @@ TEST(CclTest, WithoutAlgorithmsAllThatRunAreCompared) {
 }
 
 TEST(CclTest, AComparisonIsWrittenForAutoWithoutAuto) {
-  const std::string file = testing::TempDir() + "kernbench_compared.yaml";
+  const std::string file = test_files::folder() + "compared.yaml";
   std::filesystem::remove(file);
   const std::vector<std::string> compared{"all_reduce", "-b", "64", "-e",        "64",     "-n",
                                           "1",          "-c", "0",  "--compare", "--tune", file};

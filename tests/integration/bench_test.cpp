@@ -13,6 +13,7 @@
 #include "report/sections/table.h"
 #include "report/text/utf8.h"
 #include "support/sanitizers.h"
+#include "support/test_files.h"
 #include "tests/support/source_tree.h"
 
 namespace kernbench {
@@ -195,7 +196,7 @@ TEST(Benches, TrainALanguageModelWithDataAndWithout) {
 /// The upload and the check are not what a bench is about.
 /// A Llama of eight small layers, without weights, on so many devices of `tiny`.
 RunResult run_small_llama(int devices, cli::ParameterTexts parameters, bool data = false) {
-  const std::string config = ::testing::TempDir() + "kernbench_small_llama.json";
+  const std::string config = test_files::folder() + "small_llama.json";
   std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
     "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 96,
     "rms_norm_eps": 1e-5})";
