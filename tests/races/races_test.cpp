@@ -473,7 +473,7 @@ TEST(Races, OfCompositeCommands) {
 struct AroundAMulticast {
   std::vector<std::int64_t> members{0, 1};
   std::int64_t writer = 1;
-  Kernel before, behind, apart;
+  Kernel before = {}, behind = {}, apart = {};
 };
 
 std::vector<RaceResult> races_around(const AroundAMulticast& around) {
