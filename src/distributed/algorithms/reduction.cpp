@@ -20,26 +20,7 @@ bool can_reduce(ReduceOp op, DType dtype) {
   }
 }
 
-namespace {
-
-/// Sums and products of truth values, as PyTorch's NCCL group reduces them.
-ReduceOp of_booleans(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::SUM:
-    case ReduceOp::MAX:
-      return ReduceOp::BOR;
-    case ReduceOp::PRODUCT:
-    case ReduceOp::MIN:
-      return ReduceOp::BAND;
-    default:
-      return op;
-  }
-}
-
-}  // namespace
-
 tl::Tile reduce(ReduceOp op, const tl::Tile& a, const tl::Tile& b) {
-  if (a.dtype() == DType::boolean) op = of_booleans(op);
   switch (op) {
     case ReduceOp::PRODUCT:
       return a * b;

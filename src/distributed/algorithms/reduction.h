@@ -13,7 +13,7 @@ namespace kernbench::distributed {
 /// BAND.
 bool can_reduce(torch::distributed::ReduceOp op, DType dtype);
 
-/// a ∘ b, in the type of both; AVG adds.
+/// a ∘ b, in the type of both; AVG adds. Sums of booleans are "or" in the tile language, and products "and".
 tl::Tile reduce(torch::distributed::ReduceOp op, const tl::Tile& a, const tl::Tile& b);
 
 /// What goes into a fold of so many: the own elements, of an AVG of floating-point numbers times 1 / contributions, so
