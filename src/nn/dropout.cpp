@@ -16,11 +16,6 @@ using tensor::impl_of;
 
 namespace {
 
-/// What is not multiplied is refused by the product.
-bool has_arithmetic(DType dtype) {
-  return dtype != DType::f8e4m3 && dtype != DType::f8e5m2;
-}
-
 void check_probability(double p) {
   if (p >= 0 && p <= 1) return;
   throw ValueError(fmt::format("dropout probability has to be between 0 and 1, but got {}", p));
@@ -39,8 +34,8 @@ Tensor functional::dropout(const TensorOperand& x, const DropoutFuncOptions& opt
                     ".to(torch::kFloat) first",
                     tensor::text_of(x.tensor.scalar_type())));
   }
-  // f32, so that a type of few digits changes no probability.
-  if (const auto& impl = impl_of(x.tensor); !impl.functions && impl.storage->device && has_arithmetic(impl.dtype)) {
+  // f32, so that a type of few digits changes no probability. The product refuses f8.
+  if (const auto& impl = impl_of(x.tensor); !impl.functions && impl.storage->device && !is_float8(impl.dtype)) {
     const Tensor out = torch::empty_like(x.tensor);
     const auto draw = tensor::current_generator().take(out.numel());
     if (out.numel() == 0) return out;

@@ -16,8 +16,8 @@ namespace kernbench::tile::library {
 
 namespace {
 
-constexpr std::int64_t kTilesBeside =
-    4;  // of a block: a piece turned round, what is joined, the same turned round and cast
+/// Of a block: a piece turned round, what is joined, the same turned round and cast.
+constexpr std::int64_t kTilesBeside = 4;
 constexpr std::int64_t kJoinsUnderWay = 3;
 
 /// A part's share of a block, in indices of the result.
@@ -97,9 +97,8 @@ class Joiner {
   }
   /// And of all others that are alive with them.
   std::int64_t bytes_of_rest(const tl::Extents& block) const {
-    const std::int64_t item = std::max<std::int64_t>(item_size(out_.dtype()), 4);
     const std::int64_t beside = bytes_beside(out_, limits_);
-    return block.numel() * (kTilesBeside * item + beside) + (beside == 0 ? 0 : kBytesOfMask);
+    return block.numel() * (kTilesBeside * widest_item({&out_, 1}) + beside) + (beside == 0 ? 0 : kBytesOfMask);
   }
 
   /// A block of a box that has room in the TCM together with the one that is loaded next.
