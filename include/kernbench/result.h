@@ -54,10 +54,10 @@ struct OperationResult {
 /// What a launch asked of its engines of one kind, or of a memory, and how near it came to their peak. A peak is what
 /// all of them do at their full rate, for this launch's mix of operand types and operations.
 struct EngineResult {
-  std::string engine;      // "gemm", "vector", "hbm" (the slices), "tcm" (the DMA ports of the TCMs)
-  std::string types;       // operand types of the work, what takes longest first ("f16", "f32, i64"); memories: empty
-  double work = 0;         // GEMM: multiplications and additions; vector: elements; memories: bytes
-  Time busiest;            // what the busiest one of them needed
+  std::string engine;  // "gemm", "vector", "hbm" (the slices), "tcm" (DMA ports), "link" (the busiest one)
+  std::string types;   // operand types of the work, longest first ("f16", "f32, i64"); memories: empty; the link's name
+  double work = 0;     // GEMM: multiplications and additions; vector: elements; memories: bytes
+  Time busiest;        // what the busiest one of them needed
   double attained = 0;     // work per second, over the whole launch
   double device_peak = 0;  // of the whole device, per second; 0: none, for a component model of the user's own
   double used_peak = 0;    // of the PEs that the launch ran on, or the slices that it touched
@@ -118,13 +118,14 @@ struct LaunchResult {
   std::vector<std::pair<std::string, Time>> breakdown;
   double flops = 0;        // multiplications and additions of the GEMM engines
   Bytes hbm_bytes;         // moved
+  Bytes hbm_occupied;      // for which the channels were taken: accesses count as the smallest one at least
   DistanceBytes distance;  // the same by distance
   Bytes fused_bytes;       // that values within tl::fuse did not move through the TCM ports
   Bytes tensor_bytes;      // of its tensor arguments, each counted once; 0 for collectives
   /// The least that the launch could have taken: its way out and back, and the busiest of its resources.
   Time bound;
-  std::string bound_by;               // "gemm", "vector", "hbm", "tcm"; "launch"
-  std::vector<EngineResult> engines;  // that had work: gemm, vector, hbm, tcm
+  std::string bound_by;               // "gemm", "vector", "hbm", "tcm", "link"; "launch"
+  std::vector<EngineResult> engines;  // that had work: gemm, vector, hbm, tcm, link
   Roofline roofline;
   /// The chain that determined the end; the times add up to end - start. The longest first.
   std::vector<PathPart> critical_path;

@@ -29,6 +29,13 @@ class FlatTable {
     return {slot->value, true};
   }
   std::size_t size() const { return size_; }
+  /// Calls `visit(key, value)` for each, in the order of their places, which is none.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key != kNoKey) visit(slot.key, slot.value);
+    }
+  }
 
  private:
   struct Slot {

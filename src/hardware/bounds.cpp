@@ -5,6 +5,7 @@
 
 #include "hardware/dma/multicast.h"
 #include "hardware/gemm/systolic.h"
+#include "hardware/hbm/slice_use.h"
 #include "topology/models.h"
 
 namespace kernbench::hardware {
@@ -18,53 +19,8 @@ Time service(Bytes bytes, Bandwidth bandwidth, Bytes minimum) {
   return std::max(kLeast, transfer_time(std::max(bytes, minimum), bandwidth));
 }
 
-/// Payload in each second when all packets are full, rounded up.
-Bandwidth at_best(const topology::LinkSpec& link) {
-  return link.packet ? Bandwidth::bytes_per_second(link.payload_rate().count() + 1) : link.bandwidth;
-}
-
-/// The accesses of one row, none of which crosses a granule: the first, the whole ones, the last (may be empty).
-struct RowAccesses {
-  Bytes first, last;
-  std::int64_t whole;
-};
-
-RowAccesses accesses_of(const StridedRange& range, Bytes granule) {
-  const std::int64_t row = range.row_bytes.count(), size = granule.count();
-  const auto offset = static_cast<std::int64_t>(range.address % static_cast<std::uint64_t>(size));
-  const std::int64_t first = std::min(row, size - offset);
-  return {Bytes(first), Bytes((row - first) % size), (row - first) / size};
-}
-
-/// What the ranges of a leg ask of a server, at the least: accesses that fill a burst, each served by itself, and bytes
-/// that share bursts.
-struct BurstSums {
-  std::int64_t bursts = 0;
-  Bytes others;
-  Time time(Bandwidth bandwidth, Bytes burst) const {
-    return service(burst, bandwidth, Bytes()) * bursts + transfer_time(others, bandwidth);
-  }
-};
-
-/// Of the channels: each access is as long as the smallest one. Exact when all rows fall into accesses alike.
-BurstSums in_channels(const StridedRange& range, Bytes granule, Bytes burst, Bytes access) {
-  const bool alike = range.rows == 1 || range.stride % granule.count() == 0;
-  if (!alike) return {0, std::max(range.row_bytes, access) * range.rows};
-  const RowAccesses row = accesses_of(range, granule);
-  BurstSums work{0, std::max(row.first, access)};
-  if (row.last > Bytes()) work.others += std::max(row.last, access);
-  // A burst that is no longer than a granule has one whole granule or a part of one, and nothing else.
-  if (burst <= granule && burst >= access) {
-    const std::int64_t parts = granule.count() / burst.count();
-    work.bursts = row.whole * parts;
-    if (row.first == granule) {
-      work.bursts += parts;
-      work.others -= granule;
-    }
-  } else {
-    work.others += std::max(granule, access) * row.whole;
-  }
-  return {work.bursts * range.rows, work.others * range.rows};
+Time time_of(const BurstSums& sums, Bandwidth bandwidth, Bytes burst) {
+  return service(burst, bandwidth, Bytes()) * sums.bursts + transfer_time(sums.others, bandwidth);
 }
 
 /// So many cycles, rounded down.
@@ -96,6 +52,10 @@ bool own(topology::ModelKind kind, const std::string& model) {
 }
 
 }  // namespace
+
+Bandwidth at_best(const topology::LinkSpec& link) {
+  return link.packet ? Bandwidth::bytes_per_second(link.payload_rate().count() + 1) : link.bandwidth;
+}
 
 Bounds::Path Bounds::path(PeCoordinate pe, PeCoordinate other, Way way) {
   const auto index = [&](PeCoordinate at) { return static_cast<std::uint64_t>(layout_.place(at)); };
@@ -161,9 +121,9 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
     links.bursts += on_links.bursts;
     links.others += on_links.others;
   }
-  Time channels = memory.time(channel, burst);
-  const Time port = links.time(topology_.pe.tcm.bandwidth, burst);
-  const Time link = path.slowest == Bandwidth() ? Time() : links.time(path.slowest, burst);
+  Time channels = time_of(memory, channel, burst);
+  const Time port = time_of(links, topology_.pe.tcm.bandwidth, burst);
+  const Time link = path.slowest == Bandwidth() ? Time() : time_of(links, path.slowest, burst);
   if (largest == Time::zero()) return {};
   // A model of one's own may serve faster than the figures say.
   if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();

@@ -24,6 +24,9 @@ struct CommandBound {
   Time total() const { return setup + request + work; }
 };
 
+/// Payload in each second when all packets are full, rounded up.
+Bandwidth at_best(const topology::LinkSpec& link);
+
 /// Closed forms, all of them at most the real times:
 ///   leg     = latencies of its route + the longest of: all bytes on the slowest link, on the TCM port; all accesses
 ///   spread

@@ -22,6 +22,7 @@ namespace kernbench::hardware {
 
 class Command;
 class CommandQueue;
+class Traffic;
 using CommandRef = Reference<Command>;
 
 /// When each thing happened to a command, and what ended its waits.
@@ -115,6 +116,7 @@ class Command : public Counted, public sim::WaitNode {
   std::int32_t dma_queues = 0;              // DMA: the first so many of the PE's queues take turns; 0: all of them
   CommandObserver* observer = nullptr;      // must outlive the command's finish
   bool watched = false;                     // the observer is told of its stages, and its transfers are logged
+  Traffic* traffic = nullptr;               // is told of what it moves, if there is one; outlives it
 
   Timeline times;
   ServerTime starved;  // DMA that is watched: the buffer on the way of the last leg that was too small for its link

@@ -24,6 +24,9 @@ TEST(FlatTable, HasTheValuesOfAMap) {
     }
     EXPECT_EQ(table.size(), expected.size());
     for (const auto& [key, value] : expected) EXPECT_EQ(table.find_or_add(key).first, value);
+    std::map<std::uint64_t, int> visited;
+    table.for_each([&](std::uint64_t key, int value) { EXPECT_TRUE(visited.emplace(key, value).second); });
+    EXPECT_EQ(visited, expected);
   }
 }
 

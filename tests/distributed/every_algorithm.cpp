@@ -44,6 +44,8 @@ void expect_ok(const RanksResult& outcome, const std::string& title) {
   EXPECT_EQ(outcome.run.status, RunStatus::ok) << title << ": " << outcome.error.message;
   EXPECT_THAT(outcome.errors, ::testing::Each("")) << title;
   EXPECT_THAT(outcome.run.races, ::testing::IsEmpty()) << title;
+  for (const LaunchResult& launch : outcome.run.launches)
+    EXPECT_LE(launch.bound, launch.end - launch.start) << title << ": " << launch.name << " by " << launch.bound_by;
 }
 
 }  // namespace kernbench::testing

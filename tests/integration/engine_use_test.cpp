@@ -121,6 +121,51 @@ TEST(EngineUse, NarrowAndSlowOperationsCountForWhatTheyTakeOfTheLanes) {
   EXPECT_LT(divide, add) << "a division takes more cycles for each group of lanes";
 }
 
+TEST(EngineUse, ShortAccessesCountForTheTimeThatTheyTakeOfTheirChannels) {
+  const auto columns = [](std::int64_t width) {
+    const RunResult result = simulate(tiny(), [&] {
+      const auto x = torch::zeros({512, 512}, one_pe());
+      torch::launch(
+          "columns",
+          [](tl::In in, std::int64_t wide) {
+            for (std::int64_t i = 0; i + wide <= 64; i += wide) (void)tl::load(in, {0, i * 8}, {512, wide});
+          },
+          x, width);
+      torch::ahbm::synchronize();
+    });
+    return result.launches.back();
+  };
+  const LaunchResult narrow = columns(1), wide = columns(32);
+  EXPECT_EQ(narrow.bound_by, "hbm");
+  EXPECT_EQ(narrow.hbm_occupied, narrow.hbm_bytes * 16) << "64 B for each 4";
+  EXPECT_GE(10 * narrow.bound.count(), 9 * (narrow.end - narrow.start).count());
+  EXPECT_LE(narrow.bound, narrow.end - narrow.start);
+  EXPECT_EQ(wide.hbm_occupied, wide.hbm_bytes);
+}
+
+TEST(EngineUse, ALinkBoundsALaunchWhoseBytesAllCrossIt) {
+  const RunResult result = simulate(tiny({"cube.noc.link.bandwidth=16GB/s"}), [] {
+    const auto x = torch::zeros({1 << 18}, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
+    torch::LaunchOptions other;
+    other.pes = {{CubeId{0}, PeId{1}}};
+    torch::launch(
+        other, "far",
+        [](tl::In in) {
+          for (std::int64_t i = 0; i < in.numel(); i += 1 << 14) (void)tl::load(in, {i}, {1 << 14});
+        },
+        x);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = result.launches.back();
+  EXPECT_EQ(launch.bound_by, "link");
+  const EngineResult& link = engine_of(launch, "link");
+  EXPECT_THAT(link.types, ContainsRegex("sip0.cube0.*router"));
+  EXPECT_EQ(link.work, 4.0 * (1 << 18));
+  EXPECT_LE(link.attained, link.device_peak);
+  EXPECT_LE(launch.bound, launch.end - launch.start);
+  EXPECT_GE(10 * launch.bound.count(), 9 * (launch.end - launch.start).count());
+}
+
 /// Eight times as fast as the figures say.
 class FastChannel final : public HbmChannelModel {
  public:

@@ -143,6 +143,25 @@ TEST(Results, AWarningNamesThePeThatDoesMostOfTheWork) {
                                                  HasSubstr("share its work more evenly"))));
 }
 
+TEST(Results, AWarningSaysThatAccessesAreShort) {
+  const auto warnings_of = [](std::int64_t width) {
+    const RunResult result = simulate(tiny(), [&] {
+      const auto x = torch::zeros({512, 512}, one_pe());
+      torch::launch(
+          "columns",
+          [](tl::In in, std::int64_t wide) {
+            for (std::int64_t i = 0; i + wide <= 512; i += wide) (void)tl::load(in, {0, i}, {512, wide});
+          },
+          x, width);
+      torch::ahbm::synchronize();
+    });
+    return result.warnings;
+  };
+  EXPECT_THAT(warnings_of(2), Contains(AllOf(HasSubstr("columns: its accesses of HBM are so short"),
+                                             HasSubstr("for 8.0 times its bytes (cube.hbm.access)"))));
+  EXPECT_THAT(warnings_of(64), Not(Contains(HasSubstr("so short"))));
+}
+
 TEST(Results, AreTheSameWhetherOrNotTheyHaveDetailsOfAllLaunches) {
   const auto run = [](std::size_t detailed) {
     SimulateOptions options = tiny();

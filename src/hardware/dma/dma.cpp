@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "hardware/dma/multicast.h"
+#include "hardware/traffic.h"
 #include "kernbench/error.h"
 #include "sim/errors.h"
 
@@ -93,9 +94,15 @@ void DmaQueue::start_legs(std::uint64_t flight) {
   start_next(*command);
 }
 
+void DmaQueue::count(std::uint64_t part, std::span<const Stage> route) {
+  Traffic* const traffic = flight_of(part).command->traffic;
+  if (traffic != nullptr) traffic->add(route, leg_of(part).total());
+}
+
 void DmaQueue::start_read(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
   const auto route = transport_.route(memory_of(leg), transport_.tcm(pe_), VirtualNetwork::response);
+  count(part, route);
   transport_.transfer(sender(part), route, leg.ranges, sim::call<&DmaQueue::left_memory>(this, part),
                       sim::call<&DmaQueue::leg_done>(this, part), log_of(part));
 }
@@ -153,6 +160,7 @@ void DmaQueue::needs(const Command& command, std::vector<sim::WaitEdge>& edges) 
 void DmaQueue::start_write(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
   const auto route = transport_.route(transport_.tcm(pe_), memory_of(leg), VirtualNetwork::request);
+  count(part, route);
   transport_.transfer(sender(part), route, leg.ranges, {}, sim::call<&DmaQueue::landed>(this, part), log_of(part));
 }
 
@@ -176,6 +184,7 @@ void DmaQueue::landed(std::uint64_t part) {
 void DmaQueue::respond(std::uint64_t part) {
   const DmaLeg& leg = leg_of(part);
   const auto route = transport_.route(Transport::end(memory_of(leg).at), transport_.tcm(pe_), VirtualNetwork::response);
+  count(part, route);
   transport_.transfer(sender(part), route, Ranges(StridedRange{0, 1, leg.total(), 0}), {},
                       sim::call<&DmaQueue::leg_done>(this, part));
 }

@@ -57,6 +57,7 @@ class DmaQueue : public CommandQueue {
   bool abort(Command& command) override;
   bool takes(const Command& /*next*/) override { return !setting_up_ && active().size() < flights_.size(); }
   void start_legs(std::uint64_t flight);
+  void count(std::uint64_t part, std::span<const Stage> route);
   void start_read(std::uint64_t part);
   void report(std::uint64_t flight);
   void reported(std::uint64_t flight);

@@ -38,24 +38,26 @@ void MemoryPath::move(const Sender& sender, std::span<const Stage> route, const 
                                 delivered, log);
 }
 
-void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
-                       sim::Callback delivered, TransferLog* log) {
+std::span<const Stage> MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place,
+                                         sim::Callback departed, sim::Callback delivered, TransferLog* log) {
   const TransferEnd from = transport_.tcm(writer), to = end_of(place);
   const auto route =
       transport_.route(from, is_local(writer, place) ? Transport::end(to.at) : to, VirtualNetwork::request);
   move(sender, route, place, departed, delivered, log);
+  return route;
 }
 
 void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered) {
   transport_.message(sender, Endpoint::pe_port(reader), end_of(place).at, VirtualNetwork::request, delivered);
 }
 
-void MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback departed,
-                      sim::Callback delivered) {
+std::span<const Stage> MemoryPath::read(const Sender& sender, PeCoordinate reader, const MemoryPlace& place,
+                                        sim::Callback departed, sim::Callback delivered) {
   const TransferEnd from = end_of(place), to = transport_.tcm(reader);
   const auto route =
       transport_.route(is_local(reader, place) ? Transport::end(from.at) : from, to, VirtualNetwork::response);
   move(sender, route, place, departed, delivered, nullptr);
+  return route;
 }
 
 }  // namespace kernbench::hardware

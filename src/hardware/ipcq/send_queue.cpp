@@ -42,6 +42,7 @@ void SendQueue::replace_if_home() {
   for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
   segments_.assign(free_.size(), {});
   ways_.assign(free_.size(), {});
+  shipments_.assign(free_.size(), {});
   sequence_ = 0;
   invoke(installed_);
 }
@@ -103,8 +104,11 @@ void SendQueue::start_segment() {
   sent_ += bytes;
   payload_ += {1, bytes};
   const auto argument = static_cast<std::uint64_t>(slot);
-  environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
-                         sim::call<&SendQueue::landed>(this, argument), way);
+  Shipment& shipment = shipments_[static_cast<std::size_t>(slot)];
+  shipment.traffic = Reference(current_->traffic);
+  shipment.route =
+      environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
+                             sim::call<&SendQueue::landed>(this, argument), way);
 }
 
 // A segment that is leaving is the last one then.
@@ -132,6 +136,9 @@ Ipcq& SendQueue::receiver() {
 }
 
 void SendQueue::landed(std::uint64_t slot) {
+  auto& [traffic, route] = shipments_[slot];
+  if (traffic) traffic->add(route, segments_[slot].bytes);
+  traffic.reset();
   receiver().payload_landed(*channel_, static_cast<std::int32_t>(slot));
 }
 

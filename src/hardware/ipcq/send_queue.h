@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/reference.h"
 #include "base/ring.h"
 #include "hardware/ipcq/channel.h"
 #include "hardware/ipcq/ipcq_environment.h"
 #include "hardware/ipcq/sent_payload.h"
 #include "hardware/pe/command_queue.h"
+#include "hardware/traffic.h"
 
 namespace kernbench::hardware {
 
@@ -34,6 +37,11 @@ class SendQueue final : public CommandQueue {
   void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
+  /// Of a payload on its way whose launch counts what is moved, which may end first.
+  struct Shipment {
+    Reference<Traffic> traffic;
+    std::span<const Stage> route;
+  };
   void begin(Command& command) override;
   bool abort(Command& command) override;
   bool takes(const Command& /*next*/) override { return current_ == nullptr && channel_.has_value(); }
@@ -59,6 +67,7 @@ class SendQueue final : public CommandQueue {
   Ring<std::int32_t> free_;            // slots whose credits are at home, the longest first
   std::vector<SegmentMeta> segments_;  // by slot
   std::vector<TransferLog> ways_;      // likewise: of their payloads
+  std::vector<Shipment> shipments_;    // likewise
   std::uint64_t sequence_ = 0;
   Command* current_ = nullptr;
   Bytes sent_;  // of the current message

@@ -5,6 +5,7 @@
 
 #include "hardware/agents.h"
 #include "hardware/ipcq/ipcq.h"
+#include "hardware/traffic.h"
 
 namespace kernbench::hardware {
 
@@ -19,6 +20,11 @@ MemoryPlace place_of(const Command& command) {
 
 bool has_bytes(const Command& command) {
   return command.window().bytes > Bytes(0);
+}
+
+/// A command of the window queue ends when its bytes have landed.
+void count(const Command& command, std::span<const Stage> route) {
+  if (command.traffic != nullptr) command.traffic->add(route, command.window().bytes);
 }
 
 }  // namespace
@@ -47,13 +53,16 @@ void WindowQueue::begin(Command& command) {
   access.announced = !command.window().signals;
   if (access.landed) return announce(number);
   leaving_ = true;
-  environment_.memory.write(next_sender(), pe_, place_of(command), sim::call<&WindowQueue::departed>(this, number),
-                            sim::call<&WindowQueue::landed>(this, number));
+  count(command, environment_.memory.write(next_sender(), pe_, place_of(command),
+                                           sim::call<&WindowQueue::departed>(this, number),
+                                           sim::call<&WindowQueue::landed>(this, number)));
 }
 
 void WindowQueue::requested(std::uint64_t access) {
-  environment_.memory.read(next_sender(), pe_, place_of(*accesses_[access].command),
-                           sim::call<&WindowQueue::read>(this, access), sim::call<&WindowQueue::over>(this, access));
+  const Command& command = *accesses_[access].command;
+  count(command,
+        environment_.memory.read(next_sender(), pe_, place_of(command), sim::call<&WindowQueue::read>(this, access),
+                                 sim::call<&WindowQueue::over>(this, access)));
 }
 
 void WindowQueue::read(std::uint64_t access) {

@@ -72,8 +72,10 @@ void describe(V& visit, R& operation) {
 
 template <class V, Of<EngineResult> R>
 void describe(V& visit, R& engine) {
-  visit.key({"engine", "`gemm`, `vector`, `hbm` (the slices) or `tcm` (the DMA ports)"}, engine.engine);
-  visit.key({"types", "operand types, what takes longest first (`f16`); empty for memories"}, engine.types);
+  visit.key({"engine", "`gemm`, `vector`, `hbm` (the slices), `tcm` (the DMA ports) or `link` (the busiest one)"},
+            engine.engine);
+  visit.key({"types", "operand types, what takes longest first (`f16`); empty for memories; the link's name"},
+            engine.types);
   visit.key({"work", "multiplications and additions; elements; bytes"}, engine.work);
   visit.key({"busiest_ps", "what the busiest one needed; 0 for a memory model of the user's own"}, engine.busiest);
   visit.key({"attained_per_s", "work over the whole time of the launch"}, engine.attained);
@@ -187,12 +189,16 @@ void describe(V& visit, R& launch) {
             launch.breakdown);
   visit.key({"bound_ps", "the least that the launch could have taken, see below"}, launch.bound);
   visit.key({"bound_by",
-             "what bounds it most: a resource, `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port); `launch`, its "
-             "way out and back, if that is longer, and the bound at least half of the time or the resource less than a "
+             "what bounds it most: a resource, `gemm`, `vector`, `hbm` (a slice), `tcm` (a DMA port), `link` (the "
+             "one with most to do); `launch`, its way out and back, if that is longer, and the bound at least half of "
+             "the time or the resource less than a "
              "tenth of it; or empty"},
             launch.bound_by);
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, launch.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);
+  visit.key(
+      {"hbm_occupied_bytes", "for which that took the channels' time: an access counts as `cube.hbm.access` at least"},
+      launch.hbm_occupied);
   visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE", {.missing_with = kRegion}},
             launch.distance);
   visit.key({"fused_bytes",

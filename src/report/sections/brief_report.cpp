@@ -219,7 +219,11 @@ std::string distance_text(const LaunchResult& launch) {
     if (bytes > Bytes())
       texts.push_back(fmt::format("{} {}", name, percent_text(static_cast<double>(bytes.count()) / all)));
   }
-  return texts.empty() ? "" : fmt::format("{} of {}", fmt::join(texts, ", "), bytes_text(launch.hbm_bytes));
+  if (texts.empty()) return {};
+  std::string text = fmt::format("{} of {}", fmt::join(texts, ", "), bytes_text(launch.hbm_bytes));
+  // Short accesses: the channels are busy with bytes that nobody asked for.
+  if (launch.hbm_occupied > launch.hbm_bytes * 2) text += ", in accesses of " + bytes_text(launch.hbm_occupied);
+  return text;
 }
 
 /// "12.00 MiB of inner values did not pass the TCM port".

@@ -78,6 +78,14 @@ bool could_be_local(const LaunchResult& launch) {
          moved_bytes(launch) <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
 }
 
+/// Most of what the channels did was not asked for, and they are what takes a good part of the launch.
+bool has_short_accesses(const LaunchResult& launch) {
+  constexpr double kBusy = 0.2;
+  if (launch.hbm_occupied < launch.hbm_bytes * 2) return false;
+  const auto hbm = std::ranges::find(launch.engines, "hbm", &EngineResult::engine);
+  return hbm != launch.engines.end() && hbm->busiest.in_seconds() >= kBusy * duration(launch).in_seconds();
+}
+
 }  // namespace
 
 std::vector<std::string> advice(const RunResult& result) {
@@ -98,6 +106,14 @@ std::vector<std::string> advice(const RunResult& result) {
           fmt::format("{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: "
                       "share its work more evenly",
                       kernel.name, launch.pes, 100 * share_of_programs(launch), launch.last_pe));
+    }
+    if (has_short_accesses(launch)) {
+      const double ratio =
+          static_cast<double>(launch.hbm_occupied.count()) / static_cast<double>(launch.hbm_bytes.count());
+      warnings.push_back(
+          fmt::format("{}: its accesses of HBM are so short that the channels are busy for {:.1f} times its bytes "
+                      "(cube.hbm.access): let each load or store take whole rows, or more neighbours of a row",
+                      kernel.name, ratio));
     }
     if (could_be_local(launch)) {
       const double own =

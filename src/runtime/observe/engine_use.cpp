@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/flat_table.h"
 #include "hardware/bounds.h"
+#include "hardware/traffic.h"
 #include "kernbench/dtype.h"
 #include "topology/engine_operations.h"
 #include "topology/models.h"
@@ -75,6 +77,36 @@ double share_of(const EngineResult& engine) {
   return engine.device_peak > 0 ? engine.attained / engine.device_peak : 0;
 }
 
+struct BusiestLink {
+  std::string name;
+  Bytes bytes;
+  Bandwidth rate;  // of bytes, beside what packets need
+  Time time;
+};
+
+/// That needs the longest time for what the launch moves over it; of equal ones the first of the machine.
+BusiestLink busiest_link(const tile::LaunchRecord& record, const hardware::Machine& machine) {
+  if (!record.traffic) return {};
+  const auto& links = machine.network().links();
+  FlatTable<Bytes> by_link;
+  record.traffic->for_each([&](std::span<const hardware::Stage> route, Bytes bytes) {
+    for (const hardware::Stage& stage : route) {
+      if (stage.server.value < links.size()) by_link.find_or_add(stage.server.value).first += bytes;
+    }
+  });
+  BusiestLink busiest;
+  std::size_t place = links.size();
+  by_link.for_each([&](std::uint64_t link, Bytes bytes) {
+    const Bandwidth rate = hardware::at_best(links[link].spec);
+    const Time time = transfer_time(bytes, rate);
+    if (time < busiest.time || (time == busiest.time && link >= place)) return;
+    place = link;
+    busiest = {{}, bytes, rate, time};
+  });
+  if (place < links.size()) busiest.name = links[place].name;
+  return busiest;
+}
+
 }  // namespace
 
 PePeaks peaks_of(std::span<const PeCoordinate> pes, const hardware::Machine& machine) {
@@ -116,9 +148,9 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
   const Bandwidth slice = topology.cube.slice_bandwidth();
   double slice_peak = static_cast<double>(slice.count());
   if (!has_peak(ModelKind::hbm, topology.cube.hbm.model)) slice_peak = 0;
-  Bytes most_of_a_slice;
-  for (const auto& [at, bytes] : record.slice_bytes) most_of_a_slice = std::max(most_of_a_slice, bytes);
-  const Time busiest_slice = slice_peak > 0 ? transfer_time(most_of_a_slice, slice) : Time::zero();
+  Time busiest_slice;
+  for (const auto& [at, use] : record.slices) busiest_slice = std::max(busiest_slice, use.least_time(topology));
+  if (slice_peak == 0) busiest_slice = Time::zero();
 
   const Total gemm = total_of(record.work.gemm, [](std::size_t type) { return topology::kGemmOperands[type].key; });
   const Total vector = total_of(record.work.vector, [](std::size_t type) { return name(static_cast<DType>(type)); });
@@ -127,9 +159,14 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
       entry("gemm", gemm, busiest.gemm, duration, device.gemm, used.gemm),
       entry("vector", vector, busiest.vector, duration, device.vector, used.vector),
       entry("hbm", bytes_of(record.hbm_bytes), busiest_slice, duration, slice_peak * topology.pes_per_sip(),
-            slice_peak * static_cast<double>(record.slice_bytes.size())),
+            slice_peak * static_cast<double>(record.slices.size())),
       entry("tcm", bytes_of(record.tcm_bytes), transfer_time(busiest.tcm_bytes, topology.pe.tcm.bandwidth), duration,
             device.tcm, used.tcm)};
+  if (const BusiestLink link = busiest_link(record, machine); link.bytes > Bytes()) {
+    const Total bytes{bytes_of(link.bytes).work, link.name};
+    const auto rate = static_cast<double>(link.rate.count());
+    engines.push_back(entry("link", bytes, link.time, duration, rate, rate));
+  }
   std::erase_if(engines, [](const EngineResult& engine) { return engine.work <= 0; });
   return engines;
 }

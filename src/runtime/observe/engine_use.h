@@ -26,8 +26,8 @@ PePeaks peaks_of(SipId sip, const hardware::Machine& machine);
 /// Sets the peaks of one device: those of SIP 0.
 void set_peaks(RunResult& result, const hardware::Machine& machine);
 
-/// The engines and memories that had work: gemm, vector, hbm, tcm, in this order. `pes` ran the launch, which took
-/// `duration`. What a component model of the user's own decides has no peak.
+/// The engines, memories and links that had work: gemm, vector, hbm, tcm, link, in this order. `pes` ran the launch,
+/// which took `duration`. What a component model of the user's own decides has no peak.
 std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip, std::span<const PeCoordinate> pes,
                                      Time duration, const hardware::Machine& machine);
 

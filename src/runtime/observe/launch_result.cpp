@@ -238,6 +238,7 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.range = plan.range;
   for (const auto& type : record.work.gemm) result.flops += type.operations;
   result.hbm_bytes = record.hbm_bytes;
+  for (const auto& [slice, use] : record.slices) result.hbm_occupied += use.occupied();
   result.fused_bytes = record.fused_bytes;
   result.distance = record.distance;
   result.tensor_bytes = tensor_bytes_of(plan);

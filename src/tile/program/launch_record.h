@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/reference.h"
+#include "hardware/hbm/slice_use.h"
+#include "hardware/traffic.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/result.h"
 #include "kernbench/tl.h"
@@ -68,10 +71,11 @@ struct LaunchRecord {
   ComputeWork work;                              // that the compute engines were asked for
   Bytes hbm_bytes;                               // moved by the programs' DMA, of multicasts once
   Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
-  std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
-  DistanceBytes distance;                     // the same by distance
-  Bytes fused_bytes;                          // that values within tl::fuse did not move through the TCM port
-  BusiestProgram busiest;                     // of the programs that have ended
+  std::map<PeCoordinate, hardware::SliceUse> slices;  // the same by HBM slice
+  Reference<hardware::Traffic> traffic;               // of all programs; made with the first one
+  DistanceBytes distance;                             // the same by distance
+  Bytes fused_bytes;                                  // that values within tl::fuse did not move through the TCM port
+  BusiestProgram busiest;                             // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.
   Time last_start, last_end;
   Time all_programs;  // their times, added up

@@ -37,7 +37,9 @@ void TileValue::on_bound(std::function<void(const numerics::Value&)> action) {
 }
 
 Program::Program(Environment& environment, std::shared_ptr<LaunchRecord> launch, PeCoordinate at, std::int64_t id)
-    : environment_(environment), launch_(std::move(launch)), at_(at), id_(id), pe_(environment.machine.pe(at)) {}
+    : environment_(environment), launch_(std::move(launch)), at_(at), id_(id), pe_(environment.machine.pe(at)) {
+  if (!launch_->traffic) launch_->traffic = Reference(new hardware::Traffic);
+}
 
 bool Program::running() {
   auto* fiber = sim::this_fiber::current();
@@ -155,7 +157,9 @@ void Program::run_body(const std::function<void()>& body) {
 
 // With the last program of a launch goes what its programs have shared.
 void Program::leave_launch() {
-  if (++launch_->ended == launch_->pes) launch_->cube_memory.reset();
+  if (++launch_->ended < launch_->pes) return;
+  launch_->cube_memory.reset();
+  launch_->traffic->close();
 }
 
 void Program::abandon() {
@@ -318,6 +322,7 @@ KernelCommandRef Program::new_command(hardware::Work work, const char* kind, con
   command->watched = environment_.stream.wanted(Topic::stages);
   command->where = where_;
   command->dma_queues = dma_queues_;
+  command->traffic = launch_->traffic.get();
   begin_asking();
   command->times.requested = asking_.requested;
   command->times.granted = asking_.granted;
@@ -385,7 +390,7 @@ void Program::count(const KernelCommand& command) {
       launch_->tcm_bytes += bytes;
       if (!dma->accesses_memory() || leg.in_sram()) continue;
       launch_->hbm_bytes += bytes;
-      launch_->slice_bytes[leg.slice] += bytes;
+      launch_->slices[leg.slice].add(leg, bytes, environment_.machine.topology());
       at_distance(launch_->distance, at_, leg.slice) += bytes;
     }
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
