@@ -603,6 +603,53 @@ TEST(Explain, ThePathOfAReceiveGoesOnAtTheSender) {
   EXPECT_EQ(path, launch.end - launch.start);
 }
 
+/// One PE sends eight messages of 16 KiB, for all of which there is room, to the next one.
+RunResult eight_messages(const std::vector<std::string>& overrides, bool exact = false) {
+  SimulateOptions options = tiny(overrides);
+  options.overrides.emplace_back("cube.pes.mesh=[2, 1]");
+  options.exact_events = exact;
+  return simulate(options, [] {
+    auto x = torch::zeros({64, 64}, torch::device("ahbm"));
+    torch::LaunchOptions ring;
+    ring.queues.topology = QueueTopology::ring_1d;
+    ring.queues.parameters.n_slots = 8;
+    torch::launch(
+        ring, "stream",
+        [](tl::Tensor) {
+          const tl::Tile tile = tl::full({64, 64}, 1, DType::f32);
+          for (int i = 0; i < 8; ++i) {
+            if (tl::program_id() == 0) tl::send(tile, tl::ring_next());
+            if (tl::program_id() == 1) tl::recv(DType::f32, {64, 64}, tl::ring_previous());
+          }
+        },
+        x);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(Explain, SendsThatWaitForALinkNameItAndThoseThatDoNotNameNone) {
+  const std::string slow = "cube.noc.link.bandwidth=8GB/s";
+  const RunResult held = eight_messages({slow}), exact = eight_messages({slow}, true),
+                  free = eight_messages({"cube.noc.link.bandwidth=4TB/s"});
+  const LaunchResult& launch = held.launches.back();
+  auto parts = parts_of(launch, "queue data");
+  EXPECT_LE(parts["send "].count(), (launch.end - launch.start).count() / 20)
+      << "time on the way that is due to nothing";
+  Time of_links;
+  for (const auto& [part, time] : parts) {
+    if (part.starts_with("send sip*.cube*.pe*.")) of_links += time;
+  }
+  EXPECT_GE(of_links, Time::microseconds(14)) << "seven messages at 8 GB/s, while the last one is on its way too";
+  for (const PathSegment& segment : launch.longest_segments) {
+    if (segment.activity == "queue data" && segment.operation == "send") EXPECT_NE(segment.on, "");
+  }
+  EXPECT_TRUE(same(launch, exact.launches.back()));
+  for (const PathPart& part : free.launches.back().critical_path) {
+    if (part.activity == "queue data" && part.operation == "send" && part.time > Time::nanoseconds(20))
+      EXPECT_EQ(part.on, "") << "it takes what it takes alone";
+  }
+}
+
 TEST(Explain, AReceiveWhoseSenderBeginsLateSaysSo) {
   const RunResult late = all_reduce_of_two_sips({}, true), exact = all_reduce_of_two_sips({}, true, true);
   const LaunchResult& launch = collective_on(late, 0);

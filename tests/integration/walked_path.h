@@ -36,6 +36,7 @@ struct WalkedOperation {
   hardware::CommandName granted_by, placed_by, ready_by, started_by;
   hardware::CommandBound bound;
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
+  /// A send that was held up: likewise.
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;

@@ -29,6 +29,8 @@ class MemoryPath {
   /// The memory of an owner in the network.
   TransferEnd end_of(BufferKind buffer_kind, PeCoordinate owner) const;
 
+  /// What bytes that `writer` writes pass. Kept for ever.
+  std::span<const Stage> way(PeCoordinate writer, const MemoryPlace& place) const;
   /// From the TCM of `writer`, on the request network.
   void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
              sim::Callback delivered, TransferLog* log = nullptr);

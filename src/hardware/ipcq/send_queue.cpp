@@ -42,12 +42,50 @@ void SendQueue::replace_if_home() {
   for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
   segments_.assign(free_.size(), {});
   ways_.assign(free_.size(), {});
+  busy_.clear();
   sequence_ = 0;
   invoke(installed_);
 }
 
+template <class Visit>
+void SendQueue::for_each_on_way(Visit visit) const {
+  const Fabric& fabric = environment_.transport.fabric();
+  for (const Stage& stage : environment_.path.way(*channel_)) {
+    for (std::uint32_t i = 0; i < stage.group; ++i) {
+      const ServerId server{stage.server.value + i};
+      visit(server, fabric.counters(server).busy);
+    }
+  }
+}
+
+// A message that follows at once begins where the one before it was held up.
+void SendQueue::count_way() {
+  if (!busy_.empty() && counted_ == scheduler().now()) return;
+  busy_.clear();
+  for_each_on_way([&](ServerId, Time busy) { busy_.push_back(busy); });
+  counted_ = scheduler().now();
+}
+
+// Alone, it takes what the port of its TCM takes for it, of which each chunk is rounded up. The first of equals: the
+// servers come in the order of the way.
+void SendQueue::note_held_up() {
+  const Bytes bytes = current_->message().bytes;
+  const QueueParameters& sizes = channel_->parameters;
+  const std::int64_t chunks = bytes.count() / sizes.vc_chunk_size.count() + bytes.count() / sizes.slot_size.count() + 2;
+  const Time alone = transfer_time(bytes, environment_.topology.pe.tcm.bandwidth) + Time::picoseconds(chunks);
+  if (scheduler().now() - current_->times.started - current_->times.waited <= alone) return;
+  std::size_t place = 0;
+  for_each_on_way([&](ServerId server, Time busy) {
+    const Time more = busy - busy_[place];
+    if (more > current_->held_up.time) current_->held_up = {server, more};
+    busy_[place++] = busy;
+  });
+  counted_ = scheduler().now();
+}
+
 void SendQueue::begin(Command& command) {
   current_ = &command;
+  if (command.watched) count_way();
   sent_ = Bytes(0);
   next_segment();
 }
@@ -121,6 +159,7 @@ void SendQueue::departed(std::uint64_t slot) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
                                  VirtualNetwork::request, sim::call<&SendQueue::announced>(this, slot));
   if (sent_ < current_->message().bytes && !current_->cancelled) return next_segment();
+  if (current_->watched && !busy_.empty()) note_held_up();
   Command& command = *std::exchange(current_, nullptr);
   effect(command);
   finish(command);

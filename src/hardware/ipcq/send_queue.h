@@ -43,6 +43,11 @@ class SendQueue final : public CommandQueue {
   void fail_without_mate();
   void notice(std::uint64_t);
   void start_segment();
+  /// Visits the servers on the way to the slots, in its order, with how long each has been busy.
+  template <class Visit>
+  void for_each_on_way(Visit visit) const;
+  void count_way();
+  void note_held_up();
   void departed(std::uint64_t slot);
   void landed(std::uint64_t slot);
   void announced(std::uint64_t slot);
@@ -60,6 +65,9 @@ class SendQueue final : public CommandQueue {
   std::vector<SegmentMeta> segments_;  // by slot
   std::vector<TransferLog> ways_;      // likewise: of their payloads
   std::uint64_t sequence_ = 0;
+  // The servers on the way to the slots: how long each had been busy, and when that was.
+  std::vector<Time> busy_;
+  Time counted_;
   Command* current_ = nullptr;
   Bytes sent_;  // of the current message
   SentPayload payload_;

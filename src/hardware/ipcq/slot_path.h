@@ -1,6 +1,8 @@
 // The ways to and from the slots of a channel.
 #pragma once
 
+#include <span>
+
 #include "hardware/ipcq/channel.h"
 #include "hardware/ipcq/memory_path.h"
 
@@ -12,6 +14,8 @@ class SlotPath {
   /// `path` must outlive it.
   explicit SlotPath(MemoryPath& path) : path_(path) {}
 
+  /// What a payload passes on its way into a slot. Kept for ever.
+  std::span<const Stage> way(const Channel& channel) const;
   /// From the sender's TCM into a slot, on the request network.
   void fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes, sim::Callback departed,
             sim::Callback delivered, TransferLog* log);

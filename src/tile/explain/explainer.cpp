@@ -182,6 +182,7 @@ WorkSplit Explainer::split_of(const KernelCommand& command) const {
   const Time work = split.finished - command.times.started;
   Time least = split.bound.total() + command.times.translation;
   if (dma) least += command.times.waited;
+  if (command.held_up.time > Time::zero()) split.busiest = machine_.fabric().spec(command.held_up.server).part;
   if (dma && command.dma().multicast != nullptr) split.slowest = command.dma().multicast->slowest();
   if (!dma || least >= work) return split;
   const Time beyond = work - least;

@@ -17,7 +17,8 @@ struct WorkSplit {
   hardware::CommandBound bound;
   Time starved;  // DMA: for room behind `buffer`
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
-  /// A message: the server that holds up its segments, if it is known.
+  /// A send that took longer than it takes alone: likewise. A message on its way: the server that holds up its
+  /// segments, if it is known.
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
