@@ -653,10 +653,58 @@ TEST(Explain, SendsThatWaitForALinkNameItAndThoseThatDoNotNameNone) {
 TEST(Explain, AReceiveWhoseSenderBeginsLateSaysSo) {
   const RunResult late = all_reduce_of_two_sips({}, true), exact = all_reduce_of_two_sips({}, true, true);
   const LaunchResult& launch = collective_on(late, 0);
-  EXPECT_GT(time_of(launch, "sender not started"), Time::microseconds(20))
-      << "the other rank's stream has a delay of 30 us";
-  EXPECT_EQ(time_of(collective_on(late, 1), "sender not started"), Time());
+  const auto busy = parts_of(launch, "sender busy");
+  ASSERT_EQ(busy.size(), 1u);
+  EXPECT_TRUE(busy.begin()->first.starts_with("delay#1.0 sip1.cube0.pe")) << busy.begin()->first;
+  EXPECT_GT(busy.begin()->second, Time::microseconds(20)) << "the other rank's stream has a delay of 30 us";
+  const auto rest = parts_of(launch, "sender not started");
+  ASSERT_EQ(rest.size(), 1u) << "its launch is on its way then";
+  EXPECT_EQ(rest.begin()->first, collective_on(late, 1).name + busy.begin()->first.substr(sizeof "delay#1.0" - 1));
+  EXPECT_LT(rest.begin()->second, Time::microseconds(10));
+  const auto segment = std::ranges::find(launch.longest_segments, "sender busy", &PathSegment::activity);
+  ASSERT_NE(segment, launch.longest_segments.end());
+  EXPECT_EQ("delay#1.0 " + segment->on, busy.begin()->first + ".control");
+  EXPECT_EQ(segment->end - segment->start, busy.begin()->second);
+  Time path;
+  for (const PathPart& part : launch.critical_path) path += part.time;
+  EXPECT_EQ(path, launch.end - launch.start);
+  for (const char* activity : {"sender busy", "sender not started"})
+    EXPECT_EQ(time_of(collective_on(late, 1), activity), Time());
+  EXPECT_THAT(late.warnings,
+              ::testing::Contains(::testing::AllOf(::testing::HasSubstr(" waits for sip1.cube0.pe"),
+                                                   ::testing::EndsWith(" to begin: it still runs delay#1.0"))));
   EXPECT_TRUE(same(launch, collective_on(exact, 0)));
+}
+
+TEST(Explain, AMemberThatTheHostGivesLateIsNamedWithItsLaunch) {
+  SimulateOptions options;
+  options.topology = "ahbm-2sip";
+  options.overrides = {"sip.cubes.mesh=[1, 1]"};
+  options.data = false;
+  const RunResult result = simulate(options, [] {
+    torch::multiprocessing::spawn(
+        [](int rank) {
+          torch::ahbm::set_device(rank);
+          torch::distributed::init_process_group("ahbm", rank, 2);
+          auto x = torch::zeros({1 << 17}, torch::dtype(torch::kHalf).device("ahbm"));
+          torch::distributed::all_reduce(x);
+          torch::ahbm::synchronize();
+          if (rank == 1) {
+            torch::launch("first", [](tl::Tensor) { tl::delay(30'000); }, x);
+            torch::ahbm::synchronize();
+            torch::launch("second", [](tl::Tensor) { tl::delay(10); }, x);
+            torch::ahbm::synchronize();
+          }
+          torch::distributed::all_reduce(x);
+          torch::ahbm::synchronize();
+        },
+        std::tuple{}, {.nprocs = 2});
+  });
+  const LaunchResult& launch = collective_on(result, 0);
+  const Time busy = time_of(launch, "sender busy"), rest = time_of(launch, "sender not started");
+  EXPECT_GT(busy, Time::microseconds(30)) << "until the launch directly before it has ended";
+  EXPECT_GT(rest, Time::zero()) << "the host waits for that, and only then gives the collective";
+  EXPECT_TRUE(parts_of(launch, "sender busy").begin()->first.starts_with("second#1.0 sip1.cube0.pe"));
 }
 
 TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {

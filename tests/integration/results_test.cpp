@@ -143,6 +143,32 @@ TEST(Results, AWarningNamesThePeThatDoesMostOfTheWork) {
                                                  HasSubstr("share its work more evenly"))));
 }
 
+TEST(Results, AWarningNamesTheDeviceOnWhichAKernelTakesLonger) {
+  const auto warnings_of = [](int most) {
+    SimulateOptions options = tiny({"system.sips.count=3"});
+    return simulate(options,
+                    [most] {
+                      for (int device = 0; device < 3; ++device) {
+                        torch::ahbm::set_device(device);
+                        auto x = torch::zeros({8, 64}, torch::device("ahbm"));
+                        for (int step = 0; step < 2; ++step) {
+                          torch::launch(
+                              "work", [](tl::Tensor, std::int64_t cycles) { tl::delay(cycles); }, x,
+                              std::int64_t{1000} * (device == 2 ? most : 10));
+                        }
+                      }
+                      for (int device = 0; device < 3; ++device) {
+                        torch::ahbm::set_device(device);
+                        torch::ahbm::synchronize();
+                      }
+                    })
+        .warnings;
+  };
+  EXPECT_THAT(warnings_of(11), IsEmpty());
+  EXPECT_THAT(warnings_of(30), ElementsAre(AllOf(HasSubstr("work: a launch takes "), HasSubstr(" on sip0, "),
+                                                 HasSubstr(" on sip2, and "), HasSubstr(" of 3 devices: share"))));
+}
+
 TEST(Results, AreTheSameWhetherOrNotTheyHaveDetailsOfAllLaunches) {
   const auto run = [](std::size_t detailed) {
     SimulateOptions options = tiny();

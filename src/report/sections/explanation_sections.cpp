@@ -64,8 +64,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
       {{"share", Align::right, 10}, {"time", Align::right, 14}, {"count", Align::right, 9}, {"what", Align::left, 56}});
   for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostParts); ++i) {
     const PathPart& part = launch.critical_path[i];
-    std::string what = part.activity;
-    if (!part.operation.empty()) what += " of " + part.operation;
+    std::string what = activity_text(part);
     what += line_text(part.where, launch.where);
     if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
     table.add({{percent_text(share(part.time, duration(launch)))},

@@ -54,6 +54,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "next program";
     case Activity::sender:
       return "sender not started";
+    case Activity::sender_busy:
+      return "sender busy";
     case Activity::program:
       return "program";
     case Activity::dispatch:

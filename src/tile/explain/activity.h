@@ -40,6 +40,7 @@ enum class Activity : std::uint8_t {
   drain,         // has returned; its operations are still under way
   next_program,  // has ended; the next one of its PE starts
   sender,        // has not begun: a program that sends what another one waits for
+  sender_busy,   // likewise, while the launch before it in its stream still runs
   program,       // does something else
   // A launch is on its way to its program, or back.
   dispatch,

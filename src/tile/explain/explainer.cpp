@@ -57,7 +57,17 @@ void Explainer::go_on(ProgramExplanation& program, std::uint32_t key, Time start
 void Explainer::on_program_begin(Program& program) {
   const Time now = machine_.scheduler().now();
   program.explanation = std::make_shared<ProgramExplanation>(now);
-  if (program.launch().queues) program.explanation->cut = PathTree::Cut(*paths_, now);
+  if (!program.launch().queues) return;
+  LaunchExplanation& launch = *program.launch().explanation;
+  if (!std::exchange(launch.begun, true)) launch.before = last_of_stream(program);
+  const PartId at{PartKind::control, program.coordinate()};
+  program.explanation->path = paths_->begin(
+      now, std::make_shared<const PathOrigin>(at, program.launch().shared_name, launch.before.name, launch.before.end));
+  program.explanation->cut = PathTree::Cut(*paths_, now);
+}
+
+EndedLaunch& Explainer::last_of_stream(const Program& program) {
+  return last_[{program.coordinate().sip, program.launch().stream}];
 }
 
 void Explainer::on_program_end(Program& program, bool stands) {
@@ -71,6 +81,7 @@ void Explainer::on_program_end(Program& program, bool stands) {
   launch.start = mine->start;
   launch.end = now;
   launch.cut = std::move(mine->cut);
+  last_of_stream(program) = {program.launch().shared_name, now};
 }
 
 void Explainer::on_program_abandoned(Program& program) {
