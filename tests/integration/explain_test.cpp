@@ -251,7 +251,7 @@ TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
   EXPECT_GT(complete, 2 * kSeeds);
   // What no other operation ended is all that the path may wait for.
   for (const char* found :
-       {"dispatch", "completion", "gemm", "vector", "dma data", "dma setup", "contention", "issue"}) {
+       {"dispatch", "completion", "gemm", "vector", "dma data", "dma latency", "dma setup", "contention", "issue"}) {
     EXPECT_TRUE(activities.count(found)) << found;
   }
   for (const char* never : {"operand", "memory order", "engine busy", "queue full", "TCM full", "value", "drain"}) {
@@ -304,7 +304,7 @@ TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
   ASSERT_EQ(launch.name, "one#0");
   std::map<std::string, PathPart> parts;
   for (const PathPart& part : launch.critical_path) parts[part.activity] = part;
-  for (const char* activity : {"issue", "dma setup", "dma data"}) {
+  for (const char* activity : {"issue", "dma setup", "dma latency", "dma data"}) {
     EXPECT_EQ(parts[activity].operation, "load");
     EXPECT_THAT(parts[activity].where, ::testing::StartsWith("explain_test.cpp:"));
   }
@@ -316,6 +316,27 @@ TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
   for (std::size_t i = 1; i < launch.longest_segments.size(); ++i) {
     EXPECT_GE(launch.longest_segments[i].start, launch.longest_segments[i - 1].end);
   }
+}
+
+TEST(Explain, TheLatencyOfALoadIsNotItsData) {
+  const auto parts_with = [](const std::string& latency, std::int64_t columns) {
+    const RunResult result = simulate(tiny({"cube.hbm.latency=" + latency}), [columns] {
+      auto x = torch::zeros({1, 1024}, one_pe());
+      torch::launch("one", [](tl::In a, std::int64_t size) { tl::load(a, {0, 0}, {1, size}); }, x, columns);
+      torch::ahbm::synchronize();
+    });
+    std::map<std::string, Time> parts;
+    for (const PathPart& part : result.launches.back().critical_path) parts[part.activity] += part.time;
+    EXPECT_EQ(result.launches.back().operations.front().bytes, Bytes(4 * columns));
+    return parts;
+  };
+  auto quick = parts_with("100ns", 64), slow = parts_with("300ns", 64), large = parts_with("100ns", 1024);
+  EXPECT_EQ(slow["dma latency"] - quick["dma latency"], Time::nanoseconds(200));
+  EXPECT_GE(quick["dma latency"], Time::nanoseconds(100));
+  for (const char* activity : {"dma setup", "dma request", "dma data"}) EXPECT_EQ(slow[activity], quick[activity]);
+  EXPECT_EQ(large["dma latency"], quick["dma latency"]);
+  EXPECT_GT(large["dma data"], quick["dma data"] * 2);
+  EXPECT_LT(quick["dma data"], quick["dma latency"]);
 }
 
 TEST(Explain, ContentionNamesTheBusiestServerOnTheWay) {

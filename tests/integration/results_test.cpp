@@ -169,6 +169,29 @@ TEST(Results, AWarningNamesTheDeviceOnWhichAKernelTakesLonger) {
                                                  HasSubstr(" on sip2, and "), HasSubstr(" of 3 devices: share"))));
 }
 
+TEST(Results, AWarningSaysThatTransfersAreTooSmallAndHowSmallTheyAre) {
+  const auto run = [](std::int64_t block) {
+    return simulate(tiny(), [block] {
+      auto x = torch::zeros({1 << 14}, testing::one_pe());
+      torch::launch(
+          "blocks",
+          [](tl::Tensor a, std::int64_t size) {
+            for (std::int64_t i = 0; i < a.numel(); i += size) tl::store(a, {i}, tl::load(a, {i}, {size}));
+          },
+          x, block);
+      torch::ahbm::synchronize();
+    });
+  };
+  const RunResult small = run(64), large = run(1 << 12);
+  EXPECT_THAT(small.warnings,
+              ElementsAre(AllOf(StartsWith("blocks: "), HasSubstr(" % of the DMA on its critical path is setup"),
+                                HasSubstr(" with 256 B for each of its DMA operations"), HasSubstr("larger tiles"))));
+  EXPECT_THAT(large.warnings, IsEmpty());
+  for (const OperationResult& operation : small.launches.back().operations) {
+    EXPECT_EQ(operation.bytes, Bytes(operation.engine == "dma" ? 4 * (1 << 14) : 0)) << operation.operation;
+  }
+}
+
 TEST(Results, AreTheSameWhetherOrNotTheyHaveDetailsOfAllLaunches) {
   const auto run = [](std::size_t detailed) {
     SimulateOptions options = tiny();

@@ -144,7 +144,7 @@ class Walk {
   /// Back through the work of an operation and its waits, to what bounded its start; null: the program.
   const WalkedOperation* through_operation(const WalkedOperation& operation) {
     if (const WalkedOperation* next = &operation; through_message(next)) return next;
-    std::array<Interval, 6> work{};
+    std::array<Interval, 8> work{};
     std::size_t count = 0;
     for_each_work(operation, [&](const Interval& interval) { work[count++] = interval; });
     while (count-- > 0) {

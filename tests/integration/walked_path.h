@@ -88,6 +88,7 @@ void for_each_work(const WalkedOperation& record, Visit visit) {
     interval(Activity::translation, record.translation);
     interval(Activity::request, record.bound.request);
     interval(Activity::members, record.waited);
+    interval(Activity::latency, record.bound.latency);
     interval(Activity::data, record.bound.work);
     interval(Activity::link_buffer, record.starved);
     interval(Activity::contention, record.finished - at);

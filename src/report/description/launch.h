@@ -70,6 +70,8 @@ void describe(V& visit, R& operation) {
              "the least that the work could have taken: for DMA its time alone, for compute commands the cycles of an "
              "array (of lanes) that is full in every one"},
             operation.bound);
+  visit.key({"bytes", "that DMA moved between memories and the TCM; 0 for other engines", {.missing_with = "bytes"}},
+            operation.bytes);
 }
 
 template <class V, Of<EngineResult> R>

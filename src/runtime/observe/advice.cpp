@@ -94,6 +94,34 @@ bool could_be_local(const LaunchResult& launch) {
          moved_bytes(launch) <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
 }
 
+/// "gather: 71 % of the DMA on its critical path is setup and latency, not data, with 256 B for each ..."; empty: not
+/// so, or DMA is no great part of the launch.
+std::string small_transfers(const std::string& kernel, const LaunchResult& launch) {
+  constexpr double kLeastDma = 0.25;  // of the launch
+  constexpr std::int64_t kFew = 8;    // for each PE: there is nothing to put together
+  Time dma, fixed;
+  for (const PathPart& part : launch.critical_path) {
+    const bool is_fixed =
+        part.activity == "dma setup" || part.activity == "dma request" || part.activity == "dma latency";
+    if (is_fixed) fixed += part.time;
+    const bool is_other = part.activity == "dma data" || part.activity == "contention" || part.activity == "TLB miss";
+    if (is_fixed || is_other) dma += part.time;
+  }
+  if (2 * fixed.count() <= dma.count() || dma.in_seconds() < kLeastDma * duration(launch).in_seconds()) return {};
+  Bytes bytes;
+  std::int64_t count = 0;
+  for (const OperationResult& operation : launch.operations) {
+    if (operation.engine != "dma") continue;
+    bytes += operation.bytes;
+    count += operation.count;
+  }
+  if (count < kFew * launch.pes) return {};
+  return fmt::format(
+      "{}: {:.0f} % of the DMA on its critical path is setup and latency, with {} B for each of its DMA "
+      "operations on average: use larger tiles, or have more loads under way at a time",
+      kernel, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
+}
+
 /// Of its time, what it waits on its critical path for a program of another launch to begin.
 Time waiting_for_senders(const LaunchResult& launch) {
   Time sum;
@@ -166,7 +194,7 @@ std::vector<std::string> advice(const RunResult& result) {
                       "share its work more evenly",
                       kernel.name, launch.pes, 100 * share_of_programs(launch), launch.last_pe));
     }
-    for (std::string text : {uneven_devices(kernel), late_member(kernel)}) {
+    for (std::string text : {uneven_devices(kernel), late_member(kernel), small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
     if (could_be_local(launch)) {

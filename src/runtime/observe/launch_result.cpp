@@ -235,8 +235,8 @@ std::vector<WaitResult> waits_of(const tile::LaunchAccount& account, tile::TextS
 std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
   std::vector<OperationResult> operations;
   for (auto& total : account.operations()) {
-    operations.push_back(
-        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
+    operations.push_back({std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work,
+                          total.bound, total.bytes});
   }
   return operations;
 }

@@ -62,6 +62,7 @@ void for_each_work(const hardware::Command& command, const WorkSplit& split, Vis
     interval(Activity::translation, times.translation);
     interval(Activity::request, split.bound.request);
     interval(Activity::members, times.waited, split.slowest);
+    interval(Activity::latency, split.bound.latency);
     interval(Activity::data, split.bound.work);
     interval(Activity::link_buffer, split.starved, split.buffer);
     interval(Activity::contention, split.finished - at, split.busiest);
