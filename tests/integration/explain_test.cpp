@@ -662,13 +662,16 @@ TEST(Explain, SendsThatWaitForALinkNameItAndThoseThatDoNotNameNone) {
   }
   EXPECT_GE(of_links, Time::microseconds(14)) << "seven messages at 8 GB/s, while the last one is on its way too";
   for (const PathSegment& segment : launch.longest_segments) {
-    if (segment.activity == "queue data" && segment.operation == "send") EXPECT_NE(segment.on, "");
+    if (segment.activity == "queue data" && segment.operation == "send") {
+      EXPECT_NE(segment.on, "");
+    }
   }
   EXPECT_TRUE(same(launch, exact.launches.back()));
-  for (const PathPart& part : free.launches.back().critical_path) {
-    if (part.activity == "queue data" && part.operation == "send" && part.time > Time::nanoseconds(20))
-      EXPECT_EQ(part.on, "") << "it takes what it takes alone";
+  Time named;
+  for (const auto& [part, time] : parts_of(free.launches.back(), "queue data")) {
+    if (part.starts_with("send sip")) named += time;
   }
+  EXPECT_LT(named, Time::nanoseconds(100)) << "the way of the last message; the others take what they take alone";
 }
 
 TEST(Explain, AReceiveWhoseSenderBeginsLateSaysSo) {
@@ -723,7 +726,7 @@ TEST(Explain, AMemberThatTheHostGivesLateIsNamedWithItsLaunch) {
   });
   const LaunchResult& launch = collective_on(result, 0);
   const Time busy = time_of(launch, "sender busy"), rest = time_of(launch, "sender not started");
-  EXPECT_GT(busy, Time::microseconds(30)) << "until the launch directly before it has ended";
+  EXPECT_GT(busy, Time::microseconds(25)) << "until the launch directly before it has ended";
   EXPECT_GT(rest, Time::zero()) << "the host waits for that, and only then gives the collective";
   EXPECT_TRUE(parts_of(launch, "sender busy").begin()->first.starts_with("second#1.0 sip1.cube0.pe"));
 }

@@ -43,6 +43,7 @@ void SendQueue::replace_if_home() {
   segments_.assign(free_.size(), {});
   ways_.assign(free_.size(), {});
   busy_.clear();
+  was_held_up_ = false;
   sequence_ = 0;
   invoke(installed_);
 }
@@ -58,10 +59,14 @@ void SendQueue::for_each_on_way(Visit visit) const {
   }
 }
 
-// A message that follows at once begins where the one before it was held up.
+// To count costs about what a burst costs on its way: not for a short message of a queue that nothing has held up. One
+// that follows at once begins where the one before it was held up.
 void SendQueue::count_way() {
+  constexpr std::int64_t kShort = 4;  // chunks
   if (!busy_.empty() && counted_ == scheduler().now()) return;
   busy_.clear();
+  const bool is_short = current_->message().bytes <= channel_->parameters.vc_chunk_size * kShort;
+  if ((is_short && !was_held_up_) || channel_->has_no_mate) return;
   for_each_on_way([&](ServerId, Time busy) { busy_.push_back(busy); });
   counted_ = scheduler().now();
 }
@@ -73,7 +78,8 @@ void SendQueue::note_held_up() {
   const QueueParameters& sizes = channel_->parameters;
   const std::int64_t chunks = bytes.count() / sizes.vc_chunk_size.count() + bytes.count() / sizes.slot_size.count() + 2;
   const Time alone = transfer_time(bytes, environment_.topology.pe.tcm.bandwidth) + Time::picoseconds(chunks);
-  if (scheduler().now() - current_->times.started - current_->times.waited <= alone) return;
+  was_held_up_ = scheduler().now() - current_->times.started - current_->times.waited > alone;
+  if (!was_held_up_ || busy_.empty()) return;
   std::size_t place = 0;
   for_each_on_way([&](ServerId server, Time busy) {
     const Time more = busy - busy_[place];
@@ -159,7 +165,7 @@ void SendQueue::departed(std::uint64_t slot) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
                                  VirtualNetwork::request, sim::call<&SendQueue::announced>(this, slot));
   if (sent_ < current_->message().bytes && !current_->cancelled) return next_segment();
-  if (current_->watched && !busy_.empty()) note_held_up();
+  if (current_->watched) note_held_up();
   Command& command = *std::exchange(current_, nullptr);
   effect(command);
   finish(command);

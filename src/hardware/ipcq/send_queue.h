@@ -65,9 +65,10 @@ class SendQueue final : public CommandQueue {
   std::vector<SegmentMeta> segments_;  // by slot
   std::vector<TransferLog> ways_;      // likewise: of their payloads
   std::uint64_t sequence_ = 0;
-  // The servers on the way to the slots: how long each had been busy, and when that was.
+  // The servers on the way to the slots: how long each had been busy, and when that was. Empty: not counted.
   std::vector<Time> busy_;
   Time counted_;
+  bool was_held_up_ = false;  // the last message
   Command* current_ = nullptr;
   Bytes sent_;  // of the current message
   SentPayload payload_;
