@@ -18,8 +18,8 @@ enum class CheckStatus : std::uint8_t { passed, failed, skipped };
 
 /// Segments of a critical path that are alike, summed up.
 struct PathPart {
-  /// What passed: "dispatch", "gemm", "vector", "dma setup", "dma request", "dma data", "contention", a wait ("issue",
-  /// "engine busy", …), "completion". docs/json.md has all.
+  /// What passed: "dispatch", "gemm", "vector", "dma setup", "dma request", "dma latency", "dma data", "contention", a
+  /// wait ("issue", "engine busy", …), "completion". docs/json.md has all.
   std::string activity;
   std::string operation;  // kind of the operation ("load"); empty for the program and the launch themselves
   std::string where;      // line of the kernel ("gemm.cpp:41"); may be empty
@@ -46,9 +46,10 @@ struct WaitResult {
 struct OperationResult {
   std::string operation, engine;  // "load", "dma"
   std::int64_t count = 0;
-  Time waiting;  // from being requested to being started
-  Time work;     // from then to the finish
-  Time bound;    // the least that the work could have taken
+  Time waiting;      // from being requested to being started
+  Time work;         // from then to the finish
+  Time bound;        // the least that the work could have taken
+  Bytes bytes = {};  // that DMA moved
 };
 
 /// What a launch asked of its engines of one kind, or of a memory, and how near it came to their peak. A peak is what

@@ -92,16 +92,16 @@ Bounds::Way Bounds::way_of(const DmaLeg& leg, bool to_memory) {
   return to_memory ? Way::to_slice : Way::from_slice;
 }
 
-Time Bounds::sram_data(const Path& path, const DmaLeg& leg) const {
+Bounds::Move Bounds::sram_data(const Path& path, const DmaLeg& leg) const {
   const Bytes bytes = leg.total();
   if (bytes == Bytes()) return {};
   const topology::SramSpec& sram = topology_.cube.sram;
   Time slowest = std::max(service(bytes, sram.bandwidth, Bytes()), service(bytes, topology_.pe.tcm.bandwidth, Bytes()));
   if (path.slowest != Bandwidth()) slowest = std::max(slowest, service(bytes, path.slowest, Bytes()));
-  return std::max(sram.latency, kLeast) + kLeast + path.latency + slowest;
+  return {std::max(sram.latency, kLeast) + kLeast + path.latency, slowest};
 }
 
-Time Bounds::data(const Path& path, const DmaLeg& leg) const {
+Bounds::Move Bounds::data(const Path& path, const DmaLeg& leg) const {
   if (leg.in_sram()) return sram_data(path, leg);
   const topology::HbmSpec& hbm = topology_.cube.hbm;
   const Bytes granule = hbm.interleave;
@@ -129,8 +129,8 @@ Time Bounds::data(const Path& path, const DmaLeg& leg) const {
   if (own(topology::ModelKind::hbm, hbm.model)) channels = largest = Time::zero();
   const std::int64_t count = layout_.channels();
   const Time busiest = Time::picoseconds((channels.count() + count - 1) / count);
-  return std::max(hbm.latency, kLeast) + kLeast + path.latency +  // kLeast: the TCM port's
-         std::max({busiest, largest, port, link});
+  return {std::max(hbm.latency, kLeast) + kLeast + path.latency,  // kLeast: the TCM port's
+          std::max({busiest, largest, port, link})};
 }
 
 /// Before the bytes of a leg move, or behind that.
@@ -150,9 +150,10 @@ CommandBound Bounds::dma(PeCoordinate pe, const DmaWork& work) {
   for (std::size_t i = 0; i < work.legs.size(); ++i) {
     const DmaLeg& leg = work.legs[i];
     const Time asked = request(pe, work, leg);
-    const Time moved = data(path(pe, leg.slice, way_of(leg, work.writes())), leg);
-    if (asked + moved <= longest.request + longest.work) continue;
+    const auto [latency, moved] = data(path(pe, leg.slice, way_of(leg, work.writes())), leg);
+    if (asked + latency + moved <= longest.request + longest.latency + longest.work) continue;
     longest.request = asked;
+    longest.latency = latency;
     longest.work = moved;
     longest.leg = i;
   }
@@ -165,13 +166,13 @@ CommandBound Bounds::of(PeCoordinate pe, const Command& command) {
       return dma(pe, command.dma());
     case EngineKind::gemm:
       if (own(topology::ModelKind::gemm, topology_.pe.gemm.model)) return {};
-      return {{}, {}, full_array(pe_specs_.of(pe), command.gemm()), 0};
+      return {{}, {}, {}, full_array(pe_specs_.of(pe), command.gemm()), 0};
     case EngineKind::vector:
       if (own(topology::ModelKind::vector, topology_.pe.vector.model)) return {};
-      return {{}, {}, full_lanes(pe_specs_.of(pe), command.vector()), 0};
+      return {{}, {}, {}, full_lanes(pe_specs_.of(pe), command.vector()), 0};
     case EngineKind::ipcq:
       if (command.queue_bytes() == Bytes(0)) return {};  // a signal
-      return {{}, {}, service(command.queue_bytes(), topology_.pe.tcm.bandwidth, Bytes()), 0};
+      return {{}, {}, {}, service(command.queue_bytes(), topology_.pe.tcm.bandwidth, Bytes()), 0};
   }
   return {};
 }

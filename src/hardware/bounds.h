@@ -17,11 +17,13 @@ namespace kernbench::hardware {
 
 /// The least time of a command, in parts.
 struct CommandBound {
-  Time setup;           // DMA: of the descriptor
-  Time request;         // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
-  Time work;            // DMA: from the first byte leaving its memory to the last byte's arrival; compute: the command
+  Time setup;    // DMA: of the descriptor
+  Time request;  // DMA: the request of a read, the acknowledgement of a write, the answer of an atomic
+  Time latency;  // DMA: of the memory and of the route, for data
+  Time work;     // DMA: beyond that, from the first byte leaving its memory to the last byte's arrival; compute: the
+                 // command
   std::size_t leg = 0;  // DMA: the one that takes longest
-  Time total() const { return setup + request + work; }
+  Time total() const { return setup + request + latency + work; }
 };
 
 /// Payload in each second when all packets are full, rounded up.
@@ -58,8 +60,12 @@ class Bounds {
   Time message(const Path& path) const;
   Time request(PeCoordinate pe, const DmaWork& work, const DmaLeg& leg);
   Time answer(const Path& path, const DmaLeg& leg) const;
-  Time data(const Path& path, const DmaLeg& leg) const;
-  Time sram_data(const Path& path, const DmaLeg& leg) const;
+  /// The bytes of a leg on their way.
+  struct Move {
+    Time latency, service;
+  };
+  Move data(const Path& path, const DmaLeg& leg) const;
+  Move sram_data(const Path& path, const DmaLeg& leg) const;
   CommandBound dma(PeCoordinate pe, const DmaWork& work);
 
   const topology::Topology& topology_;

@@ -120,6 +120,9 @@ class Command : public Counted, public sim::WaitNode {
 
   Timeline times;
   ServerTime starved;  // DMA that is watched: the buffer on the way of the last leg that was too small for its link
+  /// A send that is watched and took longer than its bytes alone: the server on its way to the slots that was busiest
+  /// meanwhile. No time: it did not, or is a short one behind one that did not.
+  ServerTime held_up;
 
   /// Set when it has finished; a wait for it is a wait for the command.
   class Done final : public sim::Completion {

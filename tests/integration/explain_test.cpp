@@ -251,7 +251,7 @@ TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
   EXPECT_GT(complete, 2 * kSeeds);
   // What no other operation ended is all that the path may wait for.
   for (const char* found :
-       {"dispatch", "completion", "gemm", "vector", "dma data", "dma setup", "contention", "issue"}) {
+       {"dispatch", "completion", "gemm", "vector", "dma data", "dma latency", "dma setup", "contention", "issue"}) {
     EXPECT_TRUE(activities.count(found)) << found;
   }
   for (const char* never : {"operand", "memory order", "engine busy", "queue full", "TCM full", "value", "drain"}) {
@@ -304,7 +304,7 @@ TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
   ASSERT_EQ(launch.name, "one#0");
   std::map<std::string, PathPart> parts;
   for (const PathPart& part : launch.critical_path) parts[part.activity] = part;
-  for (const char* activity : {"issue", "dma setup", "dma data"}) {
+  for (const char* activity : {"issue", "dma setup", "dma latency", "dma data"}) {
     EXPECT_EQ(parts[activity].operation, "load");
     EXPECT_THAT(parts[activity].where, ::testing::StartsWith("explain_test.cpp:"));
   }
@@ -316,6 +316,27 @@ TEST(Explain, ALaunchOfOneLoadIsBoundByItAndTheLineIsNamed) {
   for (std::size_t i = 1; i < launch.longest_segments.size(); ++i) {
     EXPECT_GE(launch.longest_segments[i].start, launch.longest_segments[i - 1].end);
   }
+}
+
+TEST(Explain, TheLatencyOfALoadIsNotItsData) {
+  const auto parts_with = [](const std::string& latency, std::int64_t columns) {
+    const RunResult result = simulate(tiny({"cube.hbm.latency=" + latency}), [columns] {
+      auto x = torch::zeros({1, 1024}, one_pe());
+      torch::launch("one", [](tl::In a, std::int64_t size) { tl::load(a, {0, 0}, {1, size}); }, x, columns);
+      torch::ahbm::synchronize();
+    });
+    std::map<std::string, Time> parts;
+    for (const PathPart& part : result.launches.back().critical_path) parts[part.activity] += part.time;
+    EXPECT_EQ(result.launches.back().operations.front().bytes, Bytes(4 * columns));
+    return parts;
+  };
+  auto quick = parts_with("100ns", 64), slow = parts_with("300ns", 64), large = parts_with("100ns", 1024);
+  EXPECT_EQ(slow["dma latency"] - quick["dma latency"], Time::nanoseconds(200));
+  EXPECT_GE(quick["dma latency"], Time::nanoseconds(100));
+  for (const char* activity : {"dma setup", "dma request", "dma data"}) EXPECT_EQ(slow[activity], quick[activity]);
+  EXPECT_EQ(large["dma latency"], quick["dma latency"]);
+  EXPECT_GT(large["dma data"], quick["dma data"] * 2);
+  EXPECT_LT(quick["dma data"], quick["dma latency"]);
 }
 
 TEST(Explain, ContentionNamesTheBusiestServerOnTheWay) {
@@ -603,13 +624,111 @@ TEST(Explain, ThePathOfAReceiveGoesOnAtTheSender) {
   EXPECT_EQ(path, launch.end - launch.start);
 }
 
+/// One PE sends eight messages of 16 KiB, for all of which there is room, to the next one.
+RunResult eight_messages(const std::vector<std::string>& overrides, bool exact = false) {
+  SimulateOptions options = tiny(overrides);
+  options.overrides.emplace_back("cube.pes.mesh=[2, 1]");
+  options.exact_events = exact;
+  return simulate(options, [] {
+    auto x = torch::zeros({64, 64}, torch::device("ahbm"));
+    torch::LaunchOptions ring;
+    ring.queues.topology = QueueTopology::ring_1d;
+    ring.queues.parameters.n_slots = 8;
+    torch::launch(
+        ring, "stream",
+        [](tl::Tensor) {
+          const tl::Tile tile = tl::full({64, 64}, 1, DType::f32);
+          for (int i = 0; i < 8; ++i) {
+            if (tl::program_id() == 0) tl::send(tile, tl::ring_next());
+            if (tl::program_id() == 1) tl::recv(DType::f32, {64, 64}, tl::ring_previous());
+          }
+        },
+        x);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(Explain, SendsThatWaitForALinkNameItAndThoseThatDoNotNameNone) {
+  const std::string slow = "cube.noc.link.bandwidth=8GB/s";
+  const RunResult held = eight_messages({slow}), exact = eight_messages({slow}, true),
+                  free = eight_messages({"cube.noc.link.bandwidth=4TB/s"});
+  const LaunchResult& launch = held.launches.back();
+  auto parts = parts_of(launch, "queue data");
+  EXPECT_LE(parts["send "].count(), (launch.end - launch.start).count() / 20)
+      << "time on the way that is due to nothing";
+  Time of_links;
+  for (const auto& [part, time] : parts) {
+    if (part.starts_with("send sip*.cube*.pe*.")) of_links += time;
+  }
+  EXPECT_GE(of_links, Time::microseconds(14)) << "seven messages at 8 GB/s, while the last one is on its way too";
+  for (const PathSegment& segment : launch.longest_segments) {
+    if (segment.activity == "queue data" && segment.operation == "send") {
+      EXPECT_NE(segment.on, "");
+    }
+  }
+  EXPECT_TRUE(same(launch, exact.launches.back()));
+  Time named;
+  for (const auto& [part, time] : parts_of(free.launches.back(), "queue data")) {
+    if (part.starts_with("send sip")) named += time;
+  }
+  EXPECT_LT(named, Time::nanoseconds(100)) << "the way of the last message; the others take what they take alone";
+}
+
 TEST(Explain, AReceiveWhoseSenderBeginsLateSaysSo) {
   const RunResult late = all_reduce_of_two_sips({}, true), exact = all_reduce_of_two_sips({}, true, true);
   const LaunchResult& launch = collective_on(late, 0);
-  EXPECT_GT(time_of(launch, "sender not started"), Time::microseconds(20))
-      << "the other rank's stream has a delay of 30 us";
-  EXPECT_EQ(time_of(collective_on(late, 1), "sender not started"), Time());
+  const auto busy = parts_of(launch, "sender busy");
+  ASSERT_EQ(busy.size(), 1u);
+  EXPECT_TRUE(busy.begin()->first.starts_with("delay#1.0 sip1.cube0.pe")) << busy.begin()->first;
+  EXPECT_GT(busy.begin()->second, Time::microseconds(20)) << "the other rank's stream has a delay of 30 us";
+  const auto rest = parts_of(launch, "sender not started");
+  ASSERT_EQ(rest.size(), 1u) << "its launch is on its way then";
+  EXPECT_EQ(rest.begin()->first, collective_on(late, 1).name + busy.begin()->first.substr(sizeof "delay#1.0" - 1));
+  EXPECT_LT(rest.begin()->second, Time::microseconds(10));
+  const auto segment = std::ranges::find(launch.longest_segments, "sender busy", &PathSegment::activity);
+  ASSERT_NE(segment, launch.longest_segments.end());
+  EXPECT_EQ("delay#1.0 " + segment->on, busy.begin()->first + ".control");
+  EXPECT_EQ(segment->end - segment->start, busy.begin()->second);
+  Time path;
+  for (const PathPart& part : launch.critical_path) path += part.time;
+  EXPECT_EQ(path, launch.end - launch.start);
+  for (const char* activity : {"sender busy", "sender not started"})
+    EXPECT_EQ(time_of(collective_on(late, 1), activity), Time());
+  EXPECT_THAT(late.warnings,
+              ::testing::Contains(::testing::AllOf(::testing::HasSubstr(" waits for sip1.cube0.pe"),
+                                                   ::testing::EndsWith(" to begin: it still runs delay#1.0"))));
   EXPECT_TRUE(same(launch, collective_on(exact, 0)));
+}
+
+TEST(Explain, AMemberThatTheHostGivesLateIsNamedWithItsLaunch) {
+  SimulateOptions options;
+  options.topology = "ahbm-2sip";
+  options.overrides = {"sip.cubes.mesh=[1, 1]"};
+  options.data = false;
+  const RunResult result = simulate(options, [] {
+    torch::multiprocessing::spawn(
+        [](int rank) {
+          torch::ahbm::set_device(rank);
+          torch::distributed::init_process_group("ahbm", rank, 2);
+          auto x = torch::zeros({1 << 17}, torch::dtype(torch::kHalf).device("ahbm"));
+          torch::distributed::all_reduce(x);
+          torch::ahbm::synchronize();
+          if (rank == 1) {
+            torch::launch("first", [](tl::Tensor) { tl::delay(30'000); }, x);
+            torch::ahbm::synchronize();
+            torch::launch("second", [](tl::Tensor) { tl::delay(10); }, x);
+            torch::ahbm::synchronize();
+          }
+          torch::distributed::all_reduce(x);
+          torch::ahbm::synchronize();
+        },
+        std::tuple{}, {.nprocs = 2});
+  });
+  const LaunchResult& launch = collective_on(result, 0);
+  const Time busy = time_of(launch, "sender busy"), rest = time_of(launch, "sender not started");
+  EXPECT_GT(busy, Time::microseconds(25)) << "until the launch directly before it has ended";
+  EXPECT_GT(rest, Time::zero()) << "the host waits for that, and only then gives the collective";
+  EXPECT_TRUE(parts_of(launch, "sender busy").begin()->first.starts_with("second#1.0 sip1.cube0.pe"));
 }
 
 TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {

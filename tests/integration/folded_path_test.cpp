@@ -97,6 +97,13 @@ Parts parts_of(const std::vector<PathPart>& path) {
   Parts parts;
   for (const PathPart& part : path) {
     if (part.activity == "dispatch" || part.activity == "completion") continue;
+    // The walk does not know why a sender came late.
+    if (part.activity.starts_with("sender ")) {
+      auto& [time, count] = parts[{"sender", "", "", ""}];
+      time += part.time.count();
+      count = 1;
+      continue;
+    }
     parts[{part.activity, part.operation, part.where, part.on}] = {part.time.count(), part.count};
   }
   return parts;

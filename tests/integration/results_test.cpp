@@ -162,6 +162,55 @@ TEST(Results, AWarningSaysThatAccessesAreShort) {
   EXPECT_THAT(warnings_of(64), Not(Contains(HasSubstr("so short"))));
 }
 
+TEST(Results, AWarningNamesTheDeviceOnWhichAKernelTakesLonger) {
+  const auto warnings_of = [](int most) {
+    SimulateOptions options = tiny({"system.sips.count=3"});
+    return simulate(options,
+                    [most] {
+                      for (int device = 0; device < 3; ++device) {
+                        torch::ahbm::set_device(device);
+                        auto x = torch::zeros({8, 64}, torch::device("ahbm"));
+                        for (int step = 0; step < 2; ++step) {
+                          torch::launch(
+                              "work", [](tl::Tensor, std::int64_t cycles) { tl::delay(cycles); }, x,
+                              std::int64_t{1000} * (device == 2 ? most : 10));
+                        }
+                      }
+                      for (int device = 0; device < 3; ++device) {
+                        torch::ahbm::set_device(device);
+                        torch::ahbm::synchronize();
+                      }
+                    })
+        .warnings;
+  };
+  EXPECT_THAT(warnings_of(11), IsEmpty());
+  EXPECT_THAT(warnings_of(30), ElementsAre(AllOf(HasSubstr("work: a launch takes "), HasSubstr(" on sip0, "),
+                                                 HasSubstr(" on sip2, and "), HasSubstr(" of 3 devices: share"))));
+}
+
+TEST(Results, AWarningSaysThatTransfersAreTooSmallAndHowSmallTheyAre) {
+  const auto run = [](std::int64_t block) {
+    return simulate(tiny(), [block] {
+      auto x = torch::zeros({1 << 14}, testing::one_pe());
+      torch::launch(
+          "blocks",
+          [](tl::Tensor a, std::int64_t size) {
+            for (std::int64_t i = 0; i < a.numel(); i += size) tl::store(a, {i}, tl::load(a, {i}, {size}));
+          },
+          x, block);
+      torch::ahbm::synchronize();
+    });
+  };
+  const RunResult small = run(64), large = run(1 << 12);
+  EXPECT_THAT(small.warnings,
+              ElementsAre(AllOf(StartsWith("blocks: "), HasSubstr(" % of the DMA on its critical path is setup"),
+                                HasSubstr(" with 256 B for each of its DMA operations"), HasSubstr("larger tiles"))));
+  EXPECT_THAT(large.warnings, IsEmpty());
+  for (const OperationResult& operation : small.launches.back().operations) {
+    EXPECT_EQ(operation.bytes, Bytes(operation.engine == "dma" ? 4 * (1 << 14) : 0)) << operation.operation;
+  }
+}
+
 TEST(Results, AreTheSameWhetherOrNotTheyHaveDetailsOfAllLaunches) {
   const auto run = [](std::size_t detailed) {
     SimulateOptions options = tiny();

@@ -13,6 +13,7 @@ namespace {
 PartId server_of(const WalkedOperation& operation, Activity activity) {
   if (activity == Activity::link_buffer) return operation.buffer;
   if (activity == Activity::members) return operation.last_member;
+  if (activity == Activity::data && operation.sends) return operation.busiest;
   return activity == Activity::contention ? operation.busiest : PartId();
 }
 
@@ -143,7 +144,7 @@ class Walk {
   /// Back through the work of an operation and its waits, to what bounded its start; null: the program.
   const WalkedOperation* through_operation(const WalkedOperation& operation) {
     if (const WalkedOperation* next = &operation; through_message(next)) return next;
-    std::array<Interval, 6> work{};
+    std::array<Interval, 8> work{};
     std::size_t count = 0;
     for_each_work(operation, [&](const Interval& interval) { work[count++] = interval; });
     while (count-- > 0) {
@@ -193,6 +194,7 @@ WalkedOperation record_of(const tile::KernelCommand& command, hardware::Machine&
   record.placed_by = times.placed_by.name;
   record.ready_by = times.ready_by.name;
   record.started_by = times.started_by.name;
+  if (command.held_up.time > Time::zero()) record.busiest = machine.fabric().spec(command.held_up.server).part;
   if (record.engine != hardware::EngineKind::dma) return record;
   record.bound = command.explained.bound;
   const auto& dma = command.dma();

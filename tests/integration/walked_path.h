@@ -36,6 +36,7 @@ struct WalkedOperation {
   hardware::CommandName granted_by, placed_by, ready_by, started_by;
   hardware::CommandBound bound;
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
+  /// A send that was held up: likewise.
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
@@ -87,6 +88,7 @@ void for_each_work(const WalkedOperation& record, Visit visit) {
     interval(Activity::translation, record.translation);
     interval(Activity::request, record.bound.request);
     interval(Activity::members, record.waited);
+    interval(Activity::latency, record.bound.latency);
     interval(Activity::data, record.bound.work);
     interval(Activity::link_buffer, record.starved);
     interval(Activity::contention, record.finished - at);

@@ -69,7 +69,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));
   EXPECT_EQ(keys(launch["waits"][0]),
             (Keys{"reason", "operation", "where", "cause", "cause_where", "time_ps", "count"}));
-  EXPECT_EQ(keys(launch["operations"][0]), (Keys{"operation", "engine", "count", "waiting_ps", "work_ps", "bound_ps"}));
+  EXPECT_EQ(keys(launch["operations"][0]),
+            (Keys{"operation", "engine", "count", "waiting_ps", "work_ps", "bound_ps", "bytes"}));
   EXPECT_EQ(keys(launch["roofline"]), (Keys{"engine", "intensity", "attained_per_s", "used", "device"}));
   EXPECT_EQ(keys(launch["roofline"]["used"]),
             (Keys{"compute_per_s", "hbm_bytes_per_s", "roof_per_s", "share", "bound"}));

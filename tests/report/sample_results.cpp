@@ -150,7 +150,8 @@ void explain(LaunchResult& launch) {
                   {"drain", "", "gemm.cpp:31", "store", "gemm.cpp:31", Time::nanoseconds(9'000), 128},
                   {"other", "", "", "", "", Time::nanoseconds(1'000), 77}};
   launch.operations = {
-      {"load", "dma", 4096, Time::nanoseconds(900'000), Time::nanoseconds(2'000'000), Time::nanoseconds(1'500'000)},
+      {"load", "dma", 4096, Time::nanoseconds(900'000), Time::nanoseconds(2'000'000), Time::nanoseconds(1'500'000),
+       Bytes(4096 * 49'152)},
       {"dot", "gemm", 2048, Time::nanoseconds(812'345), Time::nanoseconds(2'111'488), Time::nanoseconds(2'097'152)}};
 }
 
@@ -167,8 +168,8 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
         {odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator), time(), time()});
     launch.waits.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
                             odd_name(generator), time(), magnitude(generator)});
-    launch.operations.push_back(
-        {odd_name(generator), odd_name(generator), magnitude(generator), time(), time(), time()});
+    launch.operations.push_back({odd_name(generator), odd_name(generator), magnitude(generator), time(), time(), time(),
+                                 Bytes(magnitude(generator))});
   }
   if (generator() % 2 == 0) return;
   const auto finite = [&] {

@@ -210,6 +210,32 @@ TEST(TableTest, TheResourcesOfOneKindAreOneRowWithItsBusiest) {
   EXPECT_THAT(table, Not(HasSubstr(".vector"))) << "what was never busy is no news";
 }
 
+TEST(TableTest, QueuesThatMayOnlyWaitAreNotRankedAmongTheBusiestResources) {
+  RunResult result = samples::empty();
+  const auto add = [&](const std::string& name, const std::string& kind, double utilisation) {
+    ResourceResult& resource = result.resources.emplace_back();
+    resource.name = name;
+    resource.busy = Time::microseconds(1);
+    resource.utilisation = utilisation;
+    resource.kind = kind;
+  };
+  add("sip0.cube0.pe7.ipcq.receive0", "sip*.cube*.pe*.ipcq.receive*", 0.985);
+  add("sip0.cube0.pe7.ipcq.send0", "sip*.cube*.pe*.ipcq.send*", 0.98);
+  add("sip0.cube0.pe7.ipcq.window", "sip*.cube*.pe*.ipcq.window", 0.97);
+  add("sip0.cube0.pe7.dma.queue0", "sip*.cube*.pe*.dma.queue*", 0.96);
+  add("sip0.io.to_sip1", "sip*.io.to_sip*", 0.9);
+  add("sip0.cube0.pe7.hbm.channel3", "sip*.cube*.pe*.hbm.channel*", 0.5);
+  const std::string table = to_table(result);
+  const std::size_t queues = table.find("Occupied queues\n");
+  ASSERT_NE(queues, std::string::npos);
+  for (const char* resource : {"sip0.io.to_sip1", "sip0.cube0.pe7.hbm.channel3"})
+    EXPECT_LT(table.find(resource), queues) << resource;
+  for (const char* queue : {"ipcq.receive0", "ipcq.send0", "ipcq.window", "dma.queue0"}) {
+    ASSERT_NE(table.find(queue), std::string::npos) << queue;
+    EXPECT_GT(table.find(queue), queues) << queue;
+  }
+}
+
 TEST(TableTest, TheLinesOfTheProgramStandBesideTheLaunches) {
   RunResult result = samples::gemm();
   LaunchResult& launch = result.launches.front();

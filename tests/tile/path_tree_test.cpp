@@ -114,6 +114,49 @@ TEST(PathTree, ItsSumsAreThoseOfAllSegmentsOnRandomPaths) {
   }
 }
 
+// Paths of one program that part, grow, go on and are let go: what is left of each knows where it began.
+TEST(PathTree, APathThatBeganLaterHasItsOriginHoweverItGrew) {
+  const auto sender = std::make_shared<const std::string>("send#1"),
+             before = std::make_shared<const std::string>("work#1");
+  const PathOrigin origin_is{PartId(PartKind::control, PeCoordinate{}), sender, before, ps(30)};
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    std::mt19937 random(seed);
+    const PathTree::Owner owner = PathTree::make();
+    PathTree& tree = *owner;
+    const PathTree::Cut early(tree, ps(10)), cut(tree, ps(50));
+    const auto origin = std::make_shared<const PathOrigin>(origin_is);
+    std::vector<Path> paths{tree.begin(ps(50), origin)};
+    std::vector<Time> ends{ps(50)};
+    Time now = ps(50);
+    for (int step = 0; step < 60; ++step) {
+      now += ps(1 + static_cast<std::int64_t>(random() % 3));
+      const std::size_t one = random() % paths.size();
+      if (random() % 4 == 0) {
+        paths.push_back(paths[one]);
+        ends.push_back(ends[one]);
+      } else if (random() % 4 == 0 && PathTree::last(paths[one]) != nullptr) {
+        tree.extend(paths[one], now);
+        ends[one] = now;
+      } else {
+        const std::uint32_t key = tree.key({.file = "a.cpp", .line = static_cast<std::uint32_t>(random() % 3)});
+        tree.append(paths[one], {key, ends[one], now, {}});
+        ends[one] = now;
+      }
+      for (std::size_t i = 0; i < paths.size(); ++i) {
+        const FoundPath found = tree.find(paths[i], ps(10));
+        ASSERT_EQ(found.sender.origin, origin) << "seed " << seed << ", step " << step;
+        EXPECT_EQ(found.sender.start, ps(10));
+        EXPECT_EQ(found.sender.begun, ps(50));
+        EXPECT_EQ(found.sender.free(), ps(30)) << "until then the launch before it ran";
+        Time all = found.sender.begun - found.sender.start;
+        for (const PathSum& sum : found.sums) all += sum.time;
+        EXPECT_EQ(all, ends[i] - ps(10)) << "they tile";
+        EXPECT_EQ(tree.find(paths[i], ps(50)).sender.origin, nullptr) << "of its own program nothing is before it";
+      }
+    }
+  }
+}
+
 TEST(PathTree, NodesAreAsManyAsPathsHoweverLongTheyAre) {
   const PathTree::Owner owner = PathTree::make();
   PathTree& tree = *owner;

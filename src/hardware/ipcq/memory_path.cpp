@@ -38,13 +38,14 @@ void MemoryPath::move(const Sender& sender, std::span<const Stage> route, const 
                                 delivered, log);
 }
 
-std::span<const Stage> MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place,
-                                         sim::Callback departed, sim::Callback delivered, TransferLog* log) {
+std::span<const Stage> MemoryPath::way(PeCoordinate writer, const MemoryPlace& place) const {
   const TransferEnd from = transport_.tcm(writer), to = end_of(place);
-  const auto route =
-      transport_.route(from, is_local(writer, place) ? Transport::end(to.at) : to, VirtualNetwork::request);
-  move(sender, route, place, departed, delivered, log);
-  return route;
+  return transport_.route(from, is_local(writer, place) ? Transport::end(to.at) : to, VirtualNetwork::request);
+}
+
+void MemoryPath::write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
+                       sim::Callback delivered, TransferLog* log) {
+  move(sender, way(writer, place), place, departed, delivered, log);
 }
 
 void MemoryPath::request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered) {

@@ -29,9 +29,11 @@ class MemoryPath {
   /// The memory of an owner in the network.
   TransferEnd end_of(BufferKind buffer_kind, PeCoordinate owner) const;
 
-  /// From the TCM of `writer`, on the request network. The route that it takes.
-  std::span<const Stage> write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place,
-                               sim::Callback departed, sim::Callback delivered, TransferLog* log = nullptr);
+  /// What bytes that `writer` writes pass. Kept for ever.
+  std::span<const Stage> way(PeCoordinate writer, const MemoryPlace& place) const;
+  /// From the TCM of `writer`, on the request network.
+  void write(const Sender& sender, PeCoordinate writer, const MemoryPlace& place, sim::Callback departed,
+             sim::Callback delivered, TransferLog* log = nullptr);
   /// A request of `reader` reaches the memory: at once where both are one endpoint.
   void request(const Sender& sender, PeCoordinate reader, const MemoryPlace& place, sim::Callback delivered);
   /// Into the TCM of `reader`, on the response network. The route that it takes.

@@ -42,13 +42,57 @@ void SendQueue::replace_if_home() {
   for (std::int32_t slot = 0; slot < channel_->parameters.n_slots; ++slot) free_.push_back(slot);
   segments_.assign(free_.size(), {});
   ways_.assign(free_.size(), {});
-  shipments_.assign(free_.size(), {});
+  traffics_.assign(free_.size(), {});
+  busy_.clear();
+  was_held_up_ = false;
   sequence_ = 0;
   invoke(installed_);
 }
 
+template <class Visit>
+void SendQueue::for_each_on_way(Visit visit) const {
+  const Fabric& fabric = environment_.transport.fabric();
+  for (const Stage& stage : environment_.path.way(*channel_)) {
+    for (std::uint32_t i = 0; i < stage.group; ++i) {
+      const ServerId server{stage.server.value + i};
+      visit(server, fabric.counters(server).busy);
+    }
+  }
+}
+
+// To count costs about what a burst costs on its way: not for a short message of a queue that nothing has held up. One
+// that follows at once begins where the one before it was held up.
+void SendQueue::count_way() {
+  constexpr std::int64_t kShort = 4;  // chunks
+  if (!busy_.empty() && counted_ == scheduler().now()) return;
+  busy_.clear();
+  const bool is_short = current_->message().bytes <= channel_->parameters.vc_chunk_size * kShort;
+  if ((is_short && !was_held_up_) || channel_->has_no_mate) return;
+  for_each_on_way([&](ServerId, Time busy) { busy_.push_back(busy); });
+  counted_ = scheduler().now();
+}
+
+// Alone, it takes what the port of its TCM takes for it, of which each chunk is rounded up. The first of equals: the
+// servers come in the order of the way.
+void SendQueue::note_held_up() {
+  const Bytes bytes = current_->message().bytes;
+  const QueueParameters& sizes = channel_->parameters;
+  const std::int64_t chunks = bytes.count() / sizes.vc_chunk_size.count() + bytes.count() / sizes.slot_size.count() + 2;
+  const Time alone = transfer_time(bytes, environment_.topology.pe.tcm.bandwidth) + Time::picoseconds(chunks);
+  was_held_up_ = scheduler().now() - current_->times.started - current_->times.waited > alone;
+  if (!was_held_up_ || busy_.empty()) return;
+  std::size_t place = 0;
+  for_each_on_way([&](ServerId server, Time busy) {
+    const Time more = busy - busy_[place];
+    if (more > current_->held_up.time) current_->held_up = {server, more};
+    busy_[place++] = busy;
+  });
+  counted_ = scheduler().now();
+}
+
 void SendQueue::begin(Command& command) {
   current_ = &command;
+  if (command.watched) count_way();
   sent_ = Bytes(0);
   next_segment();
 }
@@ -104,11 +148,9 @@ void SendQueue::start_segment() {
   sent_ += bytes;
   payload_ += {1, bytes};
   const auto argument = static_cast<std::uint64_t>(slot);
-  Shipment& shipment = shipments_[static_cast<std::size_t>(slot)];
-  shipment.traffic = Reference(current_->traffic);
-  shipment.route =
-      environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
-                             sim::call<&SendQueue::landed>(this, argument), way);
+  traffics_[static_cast<std::size_t>(slot)] = Reference(current_->traffic);
+  environment_.path.fill(next_sender(), *channel_, slot, bytes, sim::call<&SendQueue::departed>(this, argument),
+                         sim::call<&SendQueue::landed>(this, argument), way);
 }
 
 // A segment that is leaving is the last one then.
@@ -125,6 +167,7 @@ void SendQueue::departed(std::uint64_t slot) {
   environment_.transport.message(next_sender(), Endpoint::pe_port(pe_), Endpoint::pe_port(channel_->receiver),
                                  VirtualNetwork::request, sim::call<&SendQueue::announced>(this, slot));
   if (sent_ < current_->message().bytes && !current_->cancelled) return next_segment();
+  if (current_->watched) note_held_up();
   Command& command = *std::exchange(current_, nullptr);
   effect(command);
   finish(command);
@@ -136,8 +179,8 @@ Ipcq& SendQueue::receiver() {
 }
 
 void SendQueue::landed(std::uint64_t slot) {
-  auto& [traffic, route] = shipments_[slot];
-  if (traffic) traffic->add(route, segments_[slot].bytes);
+  Reference<Traffic>& traffic = traffics_[slot];
+  if (traffic) traffic->add(environment_.path.way(*channel_), segments_[slot].bytes);
   traffic.reset();
   receiver().payload_landed(*channel_, static_cast<std::int32_t>(slot));
 }

@@ -37,11 +37,6 @@ class SendQueue final : public CommandQueue {
   void needs(const Command& command, std::vector<sim::WaitEdge>& edges) const override;
 
  private:
-  /// Of a payload on its way whose launch counts what is moved, which may end first.
-  struct Shipment {
-    Reference<Traffic> traffic;
-    std::span<const Stage> route;
-  };
   void begin(Command& command) override;
   bool abort(Command& command) override;
   bool takes(const Command& /*next*/) override { return current_ == nullptr && channel_.has_value(); }
@@ -51,6 +46,11 @@ class SendQueue final : public CommandQueue {
   void fail_without_mate();
   void notice(std::uint64_t);
   void start_segment();
+  /// Visits the servers on the way to the slots, in its order, with how long each has been busy.
+  template <class Visit>
+  void for_each_on_way(Visit visit) const;
+  void count_way();
+  void note_held_up();
   void departed(std::uint64_t slot);
   void landed(std::uint64_t slot);
   void announced(std::uint64_t slot);
@@ -64,11 +64,15 @@ class SendQueue final : public CommandQueue {
   std::uint64_t steps_ = 0;  // of this agent: messages, transfers and steps share the numbers
   std::optional<Channel> channel_, next_channel_;
   sim::Callback installed_;
-  Ring<std::int32_t> free_;            // slots whose credits are at home, the longest first
-  std::vector<SegmentMeta> segments_;  // by slot
-  std::vector<TransferLog> ways_;      // likewise: of their payloads
-  std::vector<Shipment> shipments_;    // likewise
+  Ring<std::int32_t> free_;                   // slots whose credits are at home, the longest first
+  std::vector<SegmentMeta> segments_;         // by slot
+  std::vector<TransferLog> ways_;             // likewise: of their payloads
+  std::vector<Reference<Traffic>> traffics_;  // of the launches of payloads on their way, which may end first
   std::uint64_t sequence_ = 0;
+  // The servers on the way to the slots: how long each had been busy, and when that was. Empty: not counted.
+  std::vector<Time> busy_;
+  Time counted_;
+  bool was_held_up_ = false;  // the last message
   Command* current_ = nullptr;
   Bytes sent_;  // of the current message
   SentPayload payload_;

@@ -10,10 +10,13 @@ MemoryPlace place_of_slot(const Channel& channel, PhysAddr slot, Bytes bytes) {
 
 }  // namespace
 
-std::span<const Stage> SlotPath::fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
-                                      sim::Callback departed, sim::Callback delivered, TransferLog* log) {
-  const MemoryPlace place = place_of_slot(channel, channel.far_slot(slot), bytes);
-  return path_.write(sender, channel.sender, place, departed, delivered, log);
+std::span<const Stage> SlotPath::way(const Channel& channel) const {
+  return path_.way(channel.sender, place_of_slot(channel, channel.far_slot(0), Bytes(0)));
+}
+
+void SlotPath::fill(const Sender& sender, const Channel& channel, std::int32_t slot, Bytes bytes,
+                    sim::Callback departed, sim::Callback delivered, TransferLog* log) {
+  path_.write(sender, channel.sender, place_of_slot(channel, channel.far_slot(slot), bytes), departed, delivered, log);
 }
 
 // The channels of a slice stand beside the PE, which is told what has landed there.

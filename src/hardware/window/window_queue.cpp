@@ -53,9 +53,10 @@ void WindowQueue::begin(Command& command) {
   access.announced = !command.window().signals;
   if (access.landed) return announce(number);
   leaving_ = true;
-  count(command, environment_.memory.write(next_sender(), pe_, place_of(command),
-                                           sim::call<&WindowQueue::departed>(this, number),
-                                           sim::call<&WindowQueue::landed>(this, number)));
+  const MemoryPlace place = place_of(command);
+  count(command, environment_.memory.way(pe_, place));
+  environment_.memory.write(next_sender(), pe_, place, sim::call<&WindowQueue::departed>(this, number),
+                            sim::call<&WindowQueue::landed>(this, number));
 }
 
 void WindowQueue::requested(std::uint64_t access) {

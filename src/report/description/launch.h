@@ -15,16 +15,18 @@ void describe(V& visit, R& part) {
   visit.key({"operation",
              "kind of the operation (`load`), empty for the program itself; of `dispatch` and `completion` what is "
              "done: `message of host` (`io.cpu`, `m_cpu`, `pe`) on a link, `waiting` for what a processor or counter "
-             "had to do before, `end` of the program, empty while a processor handles it or a counter counts it"},
+             "had to do before, `end` of the program, empty while a processor handles it or a counter counts it; of "
+             "`sender busy` the launch that still ran there (`work#1`), of `sender not started` the sender's"},
             part.operation);
   visit.key({"where", "line of the kernel (`gemm.cpp:41`), or empty"}, part.where);
   visit.key({"on",
              "the kind of the server (link, HBM channel, TCM port) that it is due to: for `contention` the one on the "
              "operation's way that was busiest while it was under way, for `link buffer` the one whose buffer is too "
-             "small, for `queue data` the last one on the way that held the message up, for `latency` the one that has "
-             "most of it; for `dispatch` and `completion` the link, processor or counter (`sip*.io.cpu`, "
-             "`sip*.cube*.m_cpu.counter`); empty "
-             "otherwise"},
+             "small, for `queue data` the last one on the way that held the message up, or where the path only goes to "
+             "the end of the send the one on its way that was busiest while it was under way, for `latency` the one "
+             "that has most of it; for `dispatch` and `completion` the link, processor or counter (`sip*.io.cpu`, "
+             "`sip*.cube*.m_cpu.counter`); for `sender busy` and `sender not started` the PE of the sender itself "
+             "(`sip1.cube0.pe3`); empty otherwise"},
             part.on);
   visit.key({"time_ps", "sum of the segments"}, part.time);
   visit.key({"count", "how many segments there are"}, part.count);
@@ -35,7 +37,7 @@ void describe(V& visit, R& segment) {
   visit.key({"activity", "as in the critical path"}, segment.activity);
   visit.key({"operation", "likewise"}, segment.operation);
   visit.key({"where", "likewise"}, segment.where);
-  visit.key({"on", "the server itself"}, segment.on);
+  visit.key({"on", "the server itself; of a sender the control processor of its PE"}, segment.on);
   visit.key({"start_ps", "when it began"}, segment.start);
   visit.key({"end_ps", "when it ended"}, segment.end);
 }
@@ -68,6 +70,8 @@ void describe(V& visit, R& operation) {
              "the least that the work could have taken: for DMA its time alone, for compute commands the cycles of an "
              "array (of lanes) that is full in every one"},
             operation.bound);
+  visit.key({"bytes", "that DMA moved between memories and the TCM; 0 for other engines", {.missing_with = "bytes"}},
+            operation.bytes);
 }
 
 template <class V, Of<EngineResult> R>

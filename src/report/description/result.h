@@ -60,7 +60,10 @@ void describe(V& visit, R& metric) {
 template <class V, Of<ResourceResult> R>
 void describe(V& visit, R& resource) {
   visit.key({"name", "`sip0.cube2.pe5.dma`"}, resource.name);
-  visit.key({"busy_ps", "time in which it did work"}, resource.busy);
+  visit.key({"busy_ps",
+             "time in which it did work; of a queue (`dma.queue*`, `ipcq.*`) in which a command was under way, be it "
+             "that it only waited"},
+            resource.busy);
   visit.key({"bytes", "bytes that it moved"}, resource.bytes);
   visit.key({"utilisation", "`busy_ps` over the `time_ps` of the region of interest, or else over `simulated_time_ps`"},
             resource.utilisation);

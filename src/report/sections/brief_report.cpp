@@ -188,8 +188,7 @@ std::string breakdown_text(const LaunchGroup& group, const Palette& palette) {
 }
 
 std::string part_text(const PathPart& part) {
-  std::string what = part.activity;
-  if (!part.operation.empty()) what += " of " + part.operation;
+  std::string what = activity_text(part);
   if (!part.where.empty()) what += " at " + part.where;
   if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
   return what;

@@ -89,6 +89,11 @@ Time time_in_span(const RunResult& result, const LaunchResult& launch) {
   return begin < end ? std::min(end - begin, result.region->time) : Time();
 }
 
+std::string activity_text(const PathPart& part) {
+  if (part.operation.empty()) return part.activity;
+  return part.activity + (part.activity == "sender busy" ? " with " : " of ") + part.operation;
+}
+
 std::string kind_within_pe(const std::string& kind) {
   const std::optional<PartKind> known = part_kind(kind);
   return known && scope_of(*known) == PartScope::pe ? std::string(local_name(*known)) : kind;

@@ -64,8 +64,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
       {{"share", Align::right, 10}, {"time", Align::right, 14}, {"count", Align::right, 9}, {"what", Align::left, 56}});
   for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostParts); ++i) {
     const PathPart& part = launch.critical_path[i];
-    std::string what = part.activity;
-    if (!part.operation.empty()) what += " of " + part.operation;
+    std::string what = activity_text(part);
     what += line_text(part.where, launch.where);
     if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
     table.add({{percent_text(share(part.time, duration(launch)))},
@@ -109,6 +108,7 @@ std::string operations_section(const LaunchResult& launch, const Palette& palett
   TextTable table({{"operation", Align::left, 22},
                    {"engine", Align::left, 7},
                    {"count", Align::right, 10},
+                   {"bytes each", Align::right, 10},
                    {"waiting", Align::right, 12},
                    {"work", Align::right, 12},
                    {"at least", Align::right, 12},
@@ -118,6 +118,7 @@ std::string operations_section(const LaunchResult& launch, const Palette& palett
     table.add({{kind.operation},
                {kind.engine},
                {count_text(static_cast<std::uint64_t>(kind.count))},
+               {kind.bytes > Bytes(0) && kind.count > 0 ? bytes_text(Bytes(kind.bytes.count() / kind.count)) : "-"},
                {time_text(kind.waiting)},
                {time_text(kind.work)},
                {time_text(kind.bound)},

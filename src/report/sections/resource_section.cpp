@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/part.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
 
@@ -46,15 +48,20 @@ std::vector<Kind> kinds_of(const std::vector<ResourceResult>& resources) {
   return kinds;
 }
 
-}  // namespace
+/// A queue has a command under way also while that only waits: for a message, for credits, for a link.
+bool is_queue(const Kind& kind) {
+  const std::optional<PartKind> part = part_kind(kind.pattern);
+  return part == PartKind::dma_queue || part == PartKind::send_queue || part == PartKind::receive_queue ||
+         part == PartKind::window_queue;
+}
 
-std::string resources_section(const RunResult& result, const Palette& palette) {
-  const std::vector<Kind> kinds = kinds_of(result.resources);
+std::string table_of(const std::vector<Kind>& kinds, const std::string& title, const std::string& busy,
+                     const Palette& palette) {
   if (kinds.empty()) return {};
   TextTable table({{"resource", Align::left, 29},
                    {"count"},
                    {"mean", Align::right, 8},
-                   {"busiest", Align::right, 8},
+                   {busy, Align::right, 8},
                    {"at", Align::left, 26},
                    {"bytes"}});
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostKinds); ++i) {
@@ -67,14 +74,24 @@ std::string resources_section(const RunResult& result, const Palette& palette) {
                {single ? "" : kind.busiest->name},
                {kind.bytes > Bytes(0) ? bytes_text(kind.bytes) : "-"}});
   }
-  std::string out =
-      palette.paint(Style::heading, result.region ? "Busiest resources in the region" : "Busiest resources") + "\n" +
-      table.text(palette);
+  std::string out = palette.paint(Style::heading, title) + "\n" + table.text(palette);
   if (kinds.size() > kMostKinds) {
     const std::string rest = "and " + count_text(kinds.size() - kMostKinds) + " kinds that were less busy";
     out += "  " + palette.paint(Style::faint, rest) + "\n";
   }
   return out;
+}
+
+}  // namespace
+
+std::string resources_section(const RunResult& result, const Palette& palette) {
+  std::vector<Kind> kinds = kinds_of(result.resources);
+  const auto queues = std::ranges::stable_partition(kinds, [](const Kind& kind) { return !is_queue(kind); });
+  const std::string region = result.region ? " in the region" : "";
+  std::string out = table_of({kinds.begin(), queues.begin()}, "Busiest resources" + region, "busiest", palette);
+  const std::string occupied = table_of({queues.begin(), queues.end()}, "Occupied queues" + region, "most", palette);
+  if (!out.empty() && !occupied.empty()) out += "\n";
+  return out + occupied;
 }
 
 }  // namespace kernbench::report

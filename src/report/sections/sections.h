@@ -95,6 +95,8 @@ std::vector<std::string> split_at_blanks(const std::string& line);
 std::vector<std::string> override_words(const RunResult& result, const Palette& palette);
 /// The parameters: "M=4096".
 std::vector<std::string> parameter_words(const RunResult& result, const Palette& palette);
+/// What passes in a part of a critical path: "dma data of load", "sender busy with work#1".
+std::string activity_text(const PathPart& part);
 /// The kind of a part, "sip*.cube*.pe*.router.east", without what all parts of PEs have in common.
 std::string kind_within_pe(const std::string& kind);
 

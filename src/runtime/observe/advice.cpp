@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "base/text.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -14,10 +17,18 @@ constexpr double kLeastShare = 0.1;      // of the launches' time
 constexpr double kMostPasses = 1.25;     // over its tensors, of a launch that moves each byte about once
 constexpr std::size_t kMostKernels = 3;  // that are warned about
 
+/// The launches of a kernel on one device.
+struct OfDevice {
+  Time total;
+  std::int64_t count = 0;
+  Time mean() const { return Time::picoseconds(total.count() / count); }
+};
+
 struct Kernel {
   std::string name;
   Time total;
   const LaunchResult* longest = nullptr;
+  std::map<std::string, std::map<std::int32_t, OfDevice>> devices;  // by line of the program
 };
 
 Time duration(const LaunchResult& launch) {
@@ -33,16 +44,21 @@ bool comes_before(const LaunchResult& a, const LaunchResult& b) {
 std::vector<Kernel> main_kernels(const RunResult& result) {
   std::map<std::string, Kernel> by_name;
   Time all;
-  const auto add = [&](const std::string& name, Time total, const LaunchResult& longest) {
+  const auto add = [&](const std::string& name, Time total, std::int64_t count, const LaunchResult& longest) {
     if (!longest.in_region) return;
     Kernel& kernel = by_name[name];
     kernel.name = name;
     kernel.total += total;
+    OfDevice& device = kernel.devices[longest.where][longest.device];
+    device.total += total;
+    device.count += count;
     all += total;
     if (kernel.longest == nullptr || comes_before(longest, *kernel.longest)) kernel.longest = &longest;
   };
-  for (const LaunchResult& launch : result.launches) add(launch.kernel, duration(launch), launch);
-  for (const LaunchTotal& total : result.launch_totals) add(total.name, total.total, total.longest_launch);
+  for (const LaunchResult& launch : result.launches) add(launch.kernel, duration(launch), 1, launch);
+  for (const LaunchTotal& total : result.launch_totals) {
+    if (total.count > 0) add(total.name, total.total, total.count, total.longest_launch);
+  }
   std::vector<Kernel> kernels;
   for (auto& [name, kernel] : by_name) {
     if (kernel.total.in_seconds() >= kLeastShare * all.in_seconds()) kernels.push_back(std::move(kernel));
@@ -86,6 +102,85 @@ bool has_short_accesses(const LaunchResult& launch) {
   return hbm != launch.engines.end() && hbm->busiest.in_seconds() >= kBusy * duration(launch).in_seconds();
 }
 
+/// "gather: 71 % of the DMA on its critical path is setup and latency, not data, with 256 B for each ..."; empty: not
+/// so, or DMA is no great part of the launch.
+std::string small_transfers(const std::string& kernel, const LaunchResult& launch) {
+  constexpr double kLeastDma = 0.25;  // of the launch
+  constexpr std::int64_t kFew = 8;    // for each PE: there is nothing to put together
+  Time dma, fixed;
+  for (const PathPart& part : launch.critical_path) {
+    const bool is_fixed =
+        part.activity == "dma setup" || part.activity == "dma request" || part.activity == "dma latency";
+    if (is_fixed) fixed += part.time;
+    const bool is_other = part.activity == "dma data" || part.activity == "contention" || part.activity == "TLB miss";
+    if (is_fixed || is_other) dma += part.time;
+  }
+  if (2 * fixed.count() <= dma.count() || dma.in_seconds() < kLeastDma * duration(launch).in_seconds()) return {};
+  Bytes bytes;
+  std::int64_t count = 0;
+  for (const OperationResult& operation : launch.operations) {
+    if (operation.engine != "dma") continue;
+    bytes += operation.bytes;
+    count += operation.count;
+  }
+  if (count < kFew * launch.pes) return {};
+  return fmt::format(
+      "{}: {:.0f} % of the DMA on its critical path is setup and latency, with {} B for each of its DMA "
+      "operations on average: use larger tiles, or have more loads under way at a time",
+      kernel, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
+}
+
+/// Of its time, what it waits on its critical path for a program of another launch to begin.
+Time waiting_for_senders(const LaunchResult& launch) {
+  Time sum;
+  for (const PathPart& part : launch.critical_path) {
+    if (part.activity == "sender busy" || part.activity == "sender not started") sum += part.time;
+  }
+  return sum;
+}
+
+/// "all_reduce: 38 % of its longest launch, all_reduce#0.1 on sip0, waits for sip2.cube0.pe0 to begin: it still runs
+/// work#2.1"; empty: hardly any.
+std::string late_member(const Kernel& kernel) {
+  constexpr double kLeastWaiting = 0.1;
+  const LaunchResult& launch = *kernel.longest;
+  const double part = waiting_for_senders(launch).in_seconds() / duration(launch).in_seconds();
+  if (!(part > kLeastWaiting)) return {};
+  // The longest comes first.
+  const auto sender = std::ranges::find_if(launch.critical_path, [](const PathPart& each) {
+    return each.activity == "sender busy" || each.activity == "sender not started";
+  });
+  const bool busy = sender->activity == "sender busy";
+  return fmt::format("{}: {:.0f} % of its longest launch, {} on sip{}, waits for {} to begin: {}", kernel.name,
+                     100 * part, launch.name, launch.device, sender->on,
+                     busy ? "it still runs " + sender->operation : sender->operation + " came there later");
+}
+
+/// Launches of one kernel that take longer on one device than on another, other than by waiting for each other.
+std::string uneven_devices(const Kernel& kernel) {
+  constexpr double kMostUneven = 0.2;  // of the longest
+  constexpr double kMostMessages = 0.2;
+  const LaunchResult& launch = *kernel.longest;
+  const auto& devices = kernel.devices.at(launch.where);
+  const auto alike = [&](const auto& each) { return each.second.count == devices.begin()->second.count; };
+  if (devices.size() < 2 || !std::ranges::all_of(devices, alike)) return {};
+  for (const auto& [category, time] : launch.breakdown) {
+    if (category == "messages" && time.in_seconds() > kMostMessages * duration(launch).in_seconds()) return {};
+  }
+  const auto by_mean = [](const auto& a, const auto& b) { return a.second.mean() < b.second.mean(); };
+  const auto [least, most] = std::ranges::minmax_element(devices, by_mean);
+  const Time shortest = least->second.mean(), longest = most->second.mean();
+  if ((longest - shortest).in_seconds() <= kMostUneven * longest.in_seconds()) return {};
+  Time sum;
+  for (const auto& [device, of] : devices) sum += of.mean();
+  const auto count = static_cast<std::int64_t>(devices.size());
+  return fmt::format(
+      "{}: a launch takes {} on sip{}, {} on sip{}, and {} in the mean of {} devices: share its work more evenly among "
+      "them",
+      kernel.name, to_text(shortest), least->first, to_text(longest), most->first,
+      to_text(Time::picoseconds(sum.count() / count)), count);
+}
+
 }  // namespace
 
 std::vector<std::string> advice(const RunResult& result) {
@@ -114,6 +209,9 @@ std::vector<std::string> advice(const RunResult& result) {
           fmt::format("{}: its accesses of HBM are so short that the channels are busy for {:.1f} times its bytes "
                       "(cube.hbm.access): let each load or store take whole rows, or more neighbours of a row",
                       kernel.name, ratio));
+    }
+    for (std::string text : {uneven_devices(kernel), late_member(kernel), small_transfers(kernel.name, launch)}) {
+      if (!text.empty()) warnings.push_back(std::move(text));
     }
     if (could_be_local(launch)) {
       const double own =

@@ -1,4 +1,5 @@
-// Warnings about the performance of a run: idle PEs, bytes fetched from afar.
+// Warnings about the performance of a run: idle PEs, uneven devices, late members, small transfers, bytes fetched from
+// afar.
 #pragma once
 
 #include <string>

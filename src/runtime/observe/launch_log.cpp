@@ -32,7 +32,12 @@ void add_path(ActivityTimes& times, const CompletedLaunch& launch, const tile::E
     if (time > Time::zero()) times[{activity, engine}] += time;
   };
   add(tile::Activity::dispatch, EngineKind::dma, launch.record.last_start - launch.times.requested);
-  for (const tile::PathSum& sum : explainer->critical_path(*launch.record.explanation).sums) {
+  const tile::FoundPath found = explainer->critical_path(*launch.record.explanation);
+  if (const tile::LateSender& sender = found.sender; sender.origin) {
+    add(tile::Activity::sender_busy, EngineKind::dma, sender.free() - sender.start);
+    add(tile::Activity::sender, EngineKind::dma, sender.begun - sender.free());
+  }
+  for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer->paths().key(sum.key);
     add(key.activity, key.engine, sum.time);
   }

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -50,6 +51,7 @@ struct WholePath {
   };
   std::vector<Part> parts;
   std::vector<Segment> segments;  // those that may be among the longest, in order of time
+  std::shared_ptr<const tile::PathOrigin> origin;
 
   /// A segment of dispatch or completion.
   void add(std::string_view activity, std::string_view operation, const PartId& on, Time start, Time end) {
@@ -68,6 +70,23 @@ void add_way(WholePath& path, const char* activity, const std::vector<hardware::
   path.add(activity, "", {}, start, end);
 }
 
+/// What passes before the path's first program has begun.
+void add_sender(WholePath& path, const tile::LateSender& sender, tile::TextStore& texts) {
+  if (!sender.origin) return;
+  path.origin = sender.origin;
+  const std::string_view processor = texts.part(sender.origin->at);
+  const std::string_view pe = processor.substr(0, processor.rfind('.'));
+  const auto add = [&](tile::Activity activity, const std::shared_ptr<const std::string>& launch, Time start,
+                       Time end) {
+    if (start >= end) return;
+    const std::string_view what = name(activity, hardware::EngineKind::dma);
+    path.parts.push_back({what, *launch, "", pe, end - start, 1});
+    path.segments.push_back({what, *launch, "", sender.origin->at, start, end});
+  };
+  add(tile::Activity::sender_busy, sender.origin->before, sender.start, sender.free());
+  add(tile::Activity::sender, sender.origin->launch, sender.free(), sender.begun);
+}
+
 std::string_view where_of(const tile::PathKey& key, tile::TextStore& texts) {
   return key.has_where ? texts.place(key.file, key.line) : std::string_view();
 }
@@ -78,10 +97,11 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
   WholePath path;
   const tile::FoundPath found = explainer.critical_path(*record.explanation);
   const std::vector<hardware::WayStep> out = times.way_out(), back = times.way_back();
-  const std::size_t ways = out.size() + back.size() + 2;
+  const std::size_t ways = out.size() + back.size() + 4;
   path.parts.reserve(ways + found.sums.size());
   path.segments.reserve(ways + found.longest.size());
   add_way(path, "dispatch", out, times.requested, record.last_start);
+  add_sender(path, found.sender, texts);
   for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer.paths().key(sum.key);
     path.parts.push_back(
@@ -215,8 +235,8 @@ std::vector<WaitResult> waits_of(const tile::LaunchAccount& account, tile::TextS
 std::vector<OperationResult> operations_of(const tile::LaunchAccount& account) {
   std::vector<OperationResult> operations;
   for (auto& total : account.operations()) {
-    operations.push_back(
-        {std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work, total.bound});
+    operations.push_back({std::move(total.operation), std::move(total.engine), total.count, total.waiting, total.work,
+                          total.bound, total.bytes});
   }
   return operations;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "tile/explain/longest_first.h"
 
@@ -45,7 +46,7 @@ LaunchAccount::KindSum& LaunchAccount::sum_of(const char* kind, hardware::Engine
   for (KindSum& each : kinds_) {
     if (each.kind == kind && each.engine == engine) return each;
   }
-  return kinds_.emplace_back(KindSum{kind, engine, 0, {}, {}, {}});
+  return kinds_.emplace_back(KindSum{kind, engine, 0, {}, {}, {}, {}});
 }
 
 void LaunchAccount::add(const hardware::Command& command, const WorkSplit& split) {
@@ -65,6 +66,9 @@ void LaunchAccount::add(const hardware::Command& command, const WorkSplit& split
   kind.waiting += times.started - times.requested + times.waited;
   kind.work += times.finished - times.started - times.waited;
   kind.bound += split.bound.total();
+  const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
+  if (dma == nullptr) return;
+  for (const hardware::DmaLeg& leg : dma->legs) kind.bytes += leg.total();
 }
 
 void LaunchAccount::add(const ProgramStep& step, sim::AgentId agent) {
@@ -86,6 +90,7 @@ void LaunchAccount::add(const LaunchAccount& other) {
     kind.waiting += sum.waiting;
     kind.work += sum.work;
     kind.bound += sum.bound;
+    kind.bytes += sum.bytes;
   }
 }
 
@@ -129,6 +134,7 @@ std::vector<OperationTotal> LaunchAccount::operations() const {
     total.waiting += sum.waiting;
     total.work += sum.work;
     total.bound += sum.bound;
+    total.bytes += sum.bytes;
   }
   std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::work);
   return totals;

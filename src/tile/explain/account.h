@@ -32,6 +32,7 @@ struct OperationTotal {
   Time waiting;  // from being requested to being started
   Time work;     // from then to the finish
   Time bound;    // the least that the work could have taken
+  Bytes bytes;   // that DMA moved
 };
 
 class LaunchAccount {
@@ -75,6 +76,7 @@ class LaunchAccount {
     hardware::EngineKind engine;
     std::int64_t count = 0;
     Time waiting, work, bound;
+    Bytes bytes;
   };
   static Line line_of(const hardware::Cause* cause, sim::AgentId agent);
   KindSum& sum_of(const char* kind, hardware::EngineKind engine);

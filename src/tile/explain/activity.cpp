@@ -31,7 +31,7 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
     case Activity::data:
       return engine == hardware::EngineKind::ipcq ? "queue data" : "dma data";
     case Activity::latency:
-      return "latency";
+      return engine == hardware::EngineKind::ipcq ? "latency" : "dma latency";
     case Activity::link_buffer:
       return "link buffer";
     case Activity::contention:
@@ -54,6 +54,8 @@ std::string_view name(Activity activity, hardware::EngineKind engine) {
       return "next program";
     case Activity::sender:
       return "sender not started";
+    case Activity::sender_busy:
+      return "sender busy";
     case Activity::program:
       return "program";
     case Activity::dispatch:

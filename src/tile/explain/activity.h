@@ -26,8 +26,8 @@ enum class Activity : std::uint8_t {
   setup,        // DMA: the descriptor
   translation,  // DMA: walks of the page table
   request,      // DMA: the request of a read, the acknowledgement of a write
-  data,         // DMA: the data on their way, at the least; queues: the message on its way
-  latency,      // queues: of that, the latency of what it passes
+  data,         // DMA: the data on their way, at the least, beyond the latency; queues: the message on its way
+  latency,      // DMA: of memory and route, for the data; queues: of the message's way, the latency of what it passes
   link_buffer,  // DMA: for room behind a link whose buffer is too small for it
   contention,   // DMA: beyond what the operation would take alone
   compute,      // the command of a compute engine
@@ -40,6 +40,7 @@ enum class Activity : std::uint8_t {
   drain,         // has returned; its operations are still under way
   next_program,  // has ended; the next one of its PE starts
   sender,        // has not begun: a program that sends what another one waits for
+  sender_busy,   // likewise, while the launch before it in its stream still runs
   program,       // does something else
   // A launch is on its way to its program, or back.
   dispatch,

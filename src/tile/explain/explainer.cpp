@@ -57,7 +57,17 @@ void Explainer::go_on(ProgramExplanation& program, std::uint32_t key, Time start
 void Explainer::on_program_begin(Program& program) {
   const Time now = machine_.scheduler().now();
   program.explanation = std::make_shared<ProgramExplanation>(now);
-  if (program.launch().queues) program.explanation->cut = PathTree::Cut(*paths_, now);
+  if (!program.launch().queues) return;
+  LaunchExplanation& launch = *program.launch().explanation;
+  if (!std::exchange(launch.begun, true)) launch.before = last_of_stream(program);
+  const PartId at{PartKind::control, program.coordinate()};
+  program.explanation->path = paths_->begin(
+      now, std::make_shared<const PathOrigin>(at, program.launch().shared_name, launch.before.name, launch.before.end));
+  program.explanation->cut = PathTree::Cut(*paths_, now);
+}
+
+EndedLaunch& Explainer::last_of_stream(const Program& program) {
+  return last_[{program.coordinate().sip, program.launch().stream}];
 }
 
 void Explainer::on_program_end(Program& program, bool stands) {
@@ -71,6 +81,7 @@ void Explainer::on_program_end(Program& program, bool stands) {
   launch.start = mine->start;
   launch.end = now;
   launch.cut = std::move(mine->cut);
+  last_of_stream(program) = {program.launch().shared_name, now};
 }
 
 void Explainer::on_program_abandoned(Program& program) {
@@ -182,6 +193,7 @@ WorkSplit Explainer::split_of(const KernelCommand& command) const {
   const Time work = split.finished - command.times.started;
   Time least = split.bound.total() + command.times.translation;
   if (dma) least += command.times.waited;
+  if (command.held_up.time > Time::zero()) split.busiest = machine_.fabric().spec(command.held_up.server).part;
   if (dma && command.dma().multicast != nullptr) split.slowest = command.dma().multicast->slowest();
   if (!dma || least >= work) return split;
   const Time beyond = work - least;

@@ -1,8 +1,11 @@
 // The consumer of the stream that explains launches.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "hardware/machine.h"
 #include "tile/explain/account.h"
@@ -15,6 +18,12 @@
 
 namespace kernbench::tile {
 
+/// A launch of a stream, and when the last of its programs to end so far did.
+struct EndedLaunch {
+  std::shared_ptr<const std::string> name;  // null: none
+  Time end;
+};
+
 /// What is known of a launch when its programs have ended.
 struct LaunchExplanation {
   LaunchAccount account;
@@ -23,6 +32,8 @@ struct LaunchExplanation {
   Path path;
   Time start, end;
   PathTree::Cut cut;  // for programs that exchange messages: their paths may come from others
+  bool begun = false;
+  EndedLaunch before;  // in its stream
 };
 
 /// What is kept of a program while it runs.
@@ -83,9 +94,11 @@ class Explainer final : public OperationConsumer {
   void append_work(Path& path, const KernelCommand& command, const WorkSplit& split);
   bool through_message(Path& path, const KernelCommand& receive, Time until);
   Path path_within(const KernelCommand& command, Time until);
+  EndedLaunch& last_of_stream(const Program& program);
 
   hardware::Machine& machine_;
   PathTree::Owner paths_ = PathTree::make();
+  std::map<std::pair<SipId, std::uint64_t>, EndedLaunch> last_;  // by SIP and stream
 };
 
 }  // namespace kernbench::tile

@@ -17,7 +17,8 @@ struct WorkSplit {
   hardware::CommandBound bound;
   Time starved;  // DMA: for room behind `buffer`
   /// DMA that met contention: the server on the way of its longest leg that was busiest from its start to its finish.
-  /// A message: the server that holds up its segments, if it is known.
+  /// A send that took longer than it takes alone: likewise. A message on its way: the server that holds up its
+  /// segments, if it is known.
   PartId busiest;
   /// DMA that waited for room: the server whose buffer is too small.
   PartId buffer;
@@ -61,6 +62,7 @@ void for_each_work(const hardware::Command& command, const WorkSplit& split, Vis
     interval(Activity::translation, times.translation);
     interval(Activity::request, split.bound.request);
     interval(Activity::members, times.waited, split.slowest);
+    interval(Activity::latency, split.bound.latency);
     interval(Activity::data, split.bound.work);
     interval(Activity::link_buffer, split.starved, split.buffer);
     interval(Activity::contention, split.finished - at, split.busiest);

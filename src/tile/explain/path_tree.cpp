@@ -19,6 +19,7 @@ void PathNode::dispose() noexcept {
     node->sums_.clear();
     node->longest_.clear();
     node->has_last_ = false;
+    node->origin_.reset();
     node->forget_references();
     tree.remove(*node);
     tree.free_.emplace_back(node);
@@ -122,9 +123,17 @@ void PathTree::absorb_before(PathNode& node) {
     for (const PathSum& sum : before.sums_) add_sum(node.sums_, sum);
     for (const PathSegment& segment : before.longest_) add_longest(node.longest_, segment);
     node.begin_ = before.begin_;
+    node.origin_ = std::move(before.origin_);
     Path further = std::move(before.before_);
     node.before_ = std::move(further);
   }
+}
+
+Path PathTree::begin(Time now, std::shared_ptr<const PathOrigin> origin) {
+  Path path = make_node({});
+  path->begin_ = path->end_ = now;
+  path->origin_ = std::move(origin);
+  return path;
 }
 
 void PathTree::append(Path& path, const PathSegment& segment) {
@@ -156,14 +165,17 @@ void PathTree::extend(Path& path, Time end) {
   }
   // The last segment gets a node of its own, behind all that was before it.
   Path before = path->before_;
+  std::shared_ptr<const PathOrigin> origin = path->origin_;
   if (!path->sums_.empty()) {
     before = make_node(path->before_);
+    before->origin_ = std::exchange(origin, nullptr);
     before->begin_ = path->begin_;
     before->end_ = segment.start;
     before->sums_ = path->sums_;
     before->longest_ = path->longest_;
   }
   path = make_node(std::move(before));
+  path->origin_ = std::move(origin);
   path->begin_ = segment.start;
   path->end_ = end;
   path->last_ = segment;
@@ -184,13 +196,19 @@ FoundPath PathTree::find(const Path& path, Time start) const {
     add_longest(found.longest, segment);
   };
   Time first = Time::max();
+  const PathNode* earliest = nullptr;
   for (const PathNode* node = path.get(); node != nullptr && node->end_ > start; node = node->before_.get()) {
     if (node->has_last_) add(node->last_);
     if (node->begin_ >= start) merge(found, *node);  // else the last segment is all: the path has been cut there
     first = node->begin_;
+    earliest = node;
   }
-  if (first > start && first != Time::max()) {
-    add({sender_, start, first, {}});
+  if (earliest != nullptr && first > start) {
+    if (earliest->origin_) {
+      found.sender = {earliest->origin_, start, first};
+    } else {
+      add({sender_, start, first, {}});
+    }
   }
   std::ranges::sort(found.longest, {}, &PathSegment::start);
   return found;

@@ -1,10 +1,12 @@
 // Critical paths that grow as a simulation runs, summed up where nobody needs their parts any more.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -45,8 +47,25 @@ struct PathSum {
   std::int64_t count = 0;
 };
 
-/// A path that has been found: its segments tile [start, end].
+/// The program whose path it is at its beginning, and what it came behind.
+struct PathOrigin {
+  PartId at;                                  // that runs it
+  std::shared_ptr<const std::string> launch;  // "work#1"
+  std::shared_ptr<const std::string> before;  // the launch before it in its stream; null: none
+  Time before_ended;
+};
+
+/// The beginning of a path that comes from a program which began later.
+struct LateSender {
+  std::shared_ptr<const PathOrigin> origin;  // null: there is none
+  Time start, begun;                         // of the path that was asked for; of that program
+  /// From start on, the launch before it ran until then.
+  Time free() const { return origin->before ? std::clamp(origin->before_ended, start, begun) : start; }
+};
+
+/// A path that has been found: `sender`, if there is one, and its segments tile [start, end].
 struct FoundPath {
+  LateSender sender;
   std::vector<PathSum> sums;         // each key once
   std::vector<PathSegment> longest;  // at most PathTree::kLongest, in order of time
 };
@@ -66,6 +85,7 @@ class PathNode final : public Counted {
   PathTree& tree_;
   std::size_t place_ = 0;  // among the tree's nodes
   Reference<PathNode> before_;
+  std::shared_ptr<const PathOrigin> origin_;  // of a path that begins here; null: not known
   Time begin_, end_;
   bool has_last_ = false;
   PathSegment last_;                  // not in the sums yet: it may go on
@@ -98,6 +118,8 @@ class PathTree {
   std::uint32_t key(const PathKey& key);
   const PathKey& key(std::uint32_t number) const { return keys_[number]; }
 
+  /// A path on which nothing has been gone.
+  Path begin(Time now, std::shared_ptr<const PathOrigin> origin);
   /// The path goes on by a segment that starts where it ends; nothing happens for an empty one.
   void append(Path& path, const PathSegment& segment);
   /// The last segment of the path goes on until `end`.
@@ -125,7 +147,7 @@ class PathTree {
     Time start_;
   };
 
-  /// The path from `start` on; before it begins, Activity::sender.
+  /// The path from `start` on; before it begins, its `sender`, or where no origin is known Activity::sender.
   FoundPath find(const Path& path, Time start) const;
 
   /// Nodes that exist now.

@@ -32,6 +32,7 @@ hardware::LaunchRequest request_of(Environment& environment, KernelLaunch launch
   // Without data no value of it outlives the launch, and nothing that would name it.
   record->lasting_name =
       environment.data_enabled ? environment.launch_names->emplace_back(record->name).c_str() : record->name.c_str();
+  record->stream = launch.queue;
   record->called_at = launch.called_at;
   record->queues = std::move(launch.queues);
   record->without_effect = std::move(launch.without_effect);

@@ -59,6 +59,7 @@ struct LaunchRecord {
   std::string name;                                // "gemm#2"
   std::shared_ptr<const std::string> shared_name;  // the same, for those who outlive the launch
   const char* lasting_name = nullptr;              // the same, for as long as the simulation
+  std::uint64_t stream = 0;                        // number of its queue of the device
   tl::Where called_at = {};            // the host call whose kernel it is, when the kernel is not the user's own
   std::shared_ptr<QueueTable> queues;  // channels among the programs, or null
   std::shared_ptr<const bool> without_effect;  // stores that land while it is true write nothing; null: never
