@@ -67,7 +67,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
     std::string what = part.activity;
     if (!part.operation.empty()) what += " of " + part.operation;
     what += line_text(part.where, launch.where);
-    if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
+    if (const std::string due = due_to(part, launch); !due.empty()) what += ", " + due;
     table.add({{percent_text(share(part.time, duration(launch)))},
                {time_text(part.time, unit)},
                {count_text(static_cast<std::uint64_t>(part.count))},
