@@ -21,6 +21,7 @@
 #include "runtime/observe/launch_log.h"
 #include "runtime/observe/operation_log.h"
 #include "runtime/observe/region_recorder.h"
+#include "runtime/observe/slice_hints.h"
 #include "runtime/observe/trace_recorder.h"
 #include "runtime/queues/queue_resources.h"
 #include "runtime/queues/queue_set.h"
@@ -124,6 +125,7 @@ class Simulation {
 
   // What the program reports of itself.
   LaunchLog launches;
+  SliceHintsLog slice_hints;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;

@@ -112,6 +112,8 @@ class DeviceMemory {
 
   /// "element [0, 3] of x": what lies at an address of a slice; of an interleaved tensor its name. Empty: nothing.
   std::string place_text(PeCoordinate at, std::uint64_t address) const;
+  /// "x": the tensor that has the address of a slice. Empty: none.
+  std::string tensor_at(PeCoordinate at, std::uint64_t address) const;
 
   MemoryStatistics& statistics(SipId sip) { return statistics_[sip]; }
   /// HBM of a SIP that tensors can have: all whole pages of all its slices.

@@ -15,6 +15,7 @@
 #include "kernbench/tl.h"
 #include "kernbench/units.h"
 #include "tile/explain/compute_work.h"
+#include "tile/program/slice_use.h"
 
 namespace kernbench::tile {
 
@@ -70,6 +71,8 @@ struct LaunchRecord {
   Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
   std::map<PeCoordinate, Bytes> slice_bytes;  // the same by HBM slice
   DistanceBytes distance;                     // the same by distance
+  std::map<PeCoordinate, SliceUse> slices;    // where in each HBM slice
+  Bytes own_atomic_bytes;                     // moved by atomics in the slices of their own PEs
   Bytes fused_bytes;                          // that values within tl::fuse did not move through the TCM port
   BusiestProgram busiest;                     // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.

@@ -387,12 +387,30 @@ void Program::count(const KernelCommand& command) {
       launch_->hbm_bytes += bytes;
       launch_->slice_bytes[leg.slice] += bytes;
       at_distance(launch_->distance, at_, leg.slice) += bytes;
+      note_use(dma->kind == hardware::DmaKind::atomic, leg);
     }
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
     launch_->work.add(*gemm, pe.gemm);
   } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
     launch_->work.add(*vector, command.widest, pe.vector);
     launch_->fused_bytes += vector->kept;
+  }
+}
+
+void Program::note_use(bool atomic, const hardware::DmaLeg& leg) {
+  SliceUse& use = launch_->slices[leg.slice];
+  if (atomic) {
+    const Bytes access = environment_.machine.topology().cube.hbm.access;
+    for (const hardware::StridedRange& range : leg.ranges) {
+      ++use.all_atomics;
+      use.atomics.add(range.address, 1, access);
+    }
+    if (leg.slice == at_) launch_->own_atomic_bytes += leg.total();
+    return;
+  }
+  for (const hardware::StridedRange& range : leg.ranges) {
+    use.bytes += range.total();
+    use.blocks.add(range.address, range.total().count(), kUseBlock);
   }
 }
 
