@@ -198,8 +198,13 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart&
   counts.shards.add(std::ssize(allocation->held_));
   counts.requested.add(layout.total.count());
   counts.allocated.add(layout.allocated.count());
-  if (listener_ != nullptr)
-    for (const auto& [at, address, bytes] : allocation->held_) listener_->on_map(at, address, bytes);
+  if (listener_ != nullptr) {
+    TensorRange range{allocation->descriptor_};
+    for (const auto& [at, address, bytes] : allocation->held_) {
+      listener_->on_map(at, address, bytes, range);
+      ++range.number;
+    }
+  }
   return allocation;
 }
 
@@ -247,6 +252,15 @@ bool holds(std::uint64_t first, Bytes bytes, std::uint64_t address) {
 
 }  // namespace
 
+std::string element_text(const addressing::TensorDescriptor& tensor, std::size_t part, std::int64_t offset) {
+  if (tensor.is_interleaved()) return tensor.name;
+  const addressing::Shard& box = tensor.shards[part];
+  std::int64_t element = offset / item_size(tensor.dtype);
+  std::vector<std::int64_t> index = box.offset;
+  for (std::size_t dim = index.size(); dim-- > 0; element /= box.shape[dim]) index[dim] += element % box.shape[dim];
+  return fmt::format("element [{}] of {}", fmt::join(index, ", "), tensor.name);
+}
+
 std::string DeviceMemory::tensor_at(PeCoordinate at, std::uint64_t address) const {
   for (const auto& [number, allocation] : live_) {
     for (const auto& held : allocation->held_)
@@ -267,10 +281,7 @@ std::string DeviceMemory::place_text(PeCoordinate at, std::uint64_t address) con
       const addressing::Shard& box = tensor.shards[shard];
       const std::uint64_t first = allocation->addresses_[shard];
       if (box.owner != at || !holds(first, allocation->shard_bytes(shard), address)) continue;
-      auto element = static_cast<std::int64_t>(address - first) / item_size(tensor.dtype);
-      std::vector<std::int64_t> index = box.offset;
-      for (std::size_t dim = index.size(); dim-- > 0; element /= box.shape[dim]) index[dim] += element % box.shape[dim];
-      return fmt::format("element [{}] of {}", fmt::join(index, ", "), tensor.name);
+      return element_text(tensor, shard, static_cast<std::int64_t>(address - first));
     }
   }
   return {};
