@@ -26,6 +26,9 @@ struct PathPart {
   std::string on;         // contention: the kind of the busiest server ("sip*.cube*.pe*.router.east")
   Time time;
   std::int64_t count = 0;
+  /// The one part of the machine that all of it is due to: the server, with '*' for numbers that differ within one PE
+  /// or cube ("sip0.cube0.pe0.hbm.channel*"); without a server the PE. Empty: several.
+  std::string instance = {};
 };
 
 struct PathSegment {

@@ -32,8 +32,8 @@ class Event {
   /// Records on the current stream of the current device, or on `stream`.
   void record(Where where = Where::current());
   void record(const Stream& stream, Where where = Where::current());
-  /// What is given to `stream` from now on begins after this point. Nothing happens when nothing was recorded; an event
-  /// that is recorded again later does not move the point.
+  /// What is given to `stream` from now on begins after this point. When nothing was recorded nothing happens, and the
+  /// result has a warning; an event that is recorded again later does not move the point.
   void block(const Stream& stream, Where where = Where::current()) const;
   /// Likewise for the current stream.
   void wait(Where where = Where::current()) const;

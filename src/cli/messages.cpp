@@ -1,5 +1,6 @@
 #include "cli/messages.h"
 
+#include "report/least_slots.h"
 #include "report/outcome.h"
 #include "report/text/format.h"
 #include "report/text/text_table.h"
@@ -51,6 +52,11 @@ std::string error_message(const report::ErrorResult& error, bool colour) {
   const std::string kind = report::kind_of(error) + (error.rank_errors.empty() ? ": " : "\n\n");
   return palette.paint(Style::bad, "kernbench: " + kind) + message + (where.empty() ? "" : "\n  at " + where) +
          (error.slots ? "\n  slots: " + report::one_line(error.slots->text) : "") + "\n";
+}
+
+std::string slots_hint(const report::ErrorResult& error) {
+  if (error.type != "DeadlockError" || error.slots || !report::waits_for_slot(error)) return {};
+  return "  a send waits for a free slot: --explain finds how many in every queue would break the deadlock, if any\n";
 }
 
 std::string failed_check_message(const report::CheckResult& check, bool colour) {

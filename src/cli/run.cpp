@@ -190,7 +190,7 @@ report::RunResult guarded_run(const RunCommand& command, const Environment& envi
 }
 
 void show_problems(const report::RunResult& result, bool with_checks, const Environment& environment, bool colour) {
-  if (result.error) environment.err(error_message(*result.error, colour));
+  if (result.error) environment.err(error_message(*result.error, colour) + slots_hint(*result.error));
   if (!with_checks) return;
   for (const report::CheckResult& check : result.checks) {
     if (check.status == report::CheckStatus::failed) environment.err(failed_check_message(check, colour));

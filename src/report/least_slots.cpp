@@ -23,10 +23,6 @@ enum class Trial : std::uint8_t {
   interrupted  // by the user
 };
 
-bool waits_for_slot(const ErrorResult& error) {
-  return std::ranges::any_of(error.waits, [](const WaitEdgeResult& wait) { return wait.slot.has_value(); });
-}
-
 Trial trial_of(const RunResult& result) {
   if (!result.error) return Trial::free;
   const ErrorResult& error = *result.error;
@@ -117,6 +113,10 @@ class SlotSearch {
 };
 
 }  // namespace
+
+bool waits_for_slot(const ErrorResult& error) {
+  return std::ranges::any_of(error.waits, [](const WaitEdgeResult& wait) { return wait.slot.has_value(); });
+}
 
 std::optional<SlotAdvice> find_least_slots(const ErrorResult& error, const RunWithSlots& run_with) {
   if (error.type != kDeadlock) return std::nullopt;

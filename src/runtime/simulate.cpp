@@ -113,7 +113,7 @@ void collect(Simulation& simulation, RunResult& result) {
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
-  std::ranges::move(runtime::advice(result), std::back_inserter(result.warnings));
+  std::ranges::move(runtime::advice(result, simulation.slice_hints), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});

@@ -35,10 +35,26 @@ std::unique_ptr<TraceRecorder> make_trace(const SimulateOptions& options, const 
                        {"correlation id", std::string_view(options.correlation_id)}});
 }
 
+class TensorNames final : public numerics::PlaceNames {
+ public:
+  explicit TensorNames(std::shared_ptr<const addressing::TensorDescriptor> tensor) : tensor_(std::move(tensor)) {}
+  std::string name(std::size_t range, std::int64_t offset) const override {
+    return tensor::element_text(*tensor_, range, offset);
+  }
+
+ private:
+  std::shared_ptr<const addressing::TensorDescriptor> tensor_;
+};
+
 }  // namespace
 
-void DeviceContents::on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) {
-  if (enabled_) bytes_.slice(slice).map(address, bytes.count(), zeros_);
+void DeviceContents::on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes, const tensor::TensorRange& range) {
+  if (!enabled_) return;
+  if (named_ != range.tensor) {
+    named_ = range.tensor;
+    names_ = std::make_shared<TensorNames>(range.tensor);
+  }
+  bytes_.slice(slice).map(address, bytes.count(), zeros_, {names_, range.number, 0});
 }
 
 void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) {

@@ -21,6 +21,7 @@
 #include "runtime/observe/launch_log.h"
 #include "runtime/observe/operation_log.h"
 #include "runtime/observe/region_recorder.h"
+#include "runtime/observe/slice_hints.h"
 #include "runtime/observe/trace_recorder.h"
 #include "runtime/queues/queue_resources.h"
 #include "runtime/queues/queue_set.h"
@@ -48,12 +49,14 @@ class DeviceContents final : public tensor::MemoryListener {
   /// Fresh memory holds zeros, or is invalid.
   DeviceContents(tile::DeviceBytes& bytes, bool enabled, bool zeros)
       : bytes_(bytes), enabled_(enabled), zeros_(zeros) {}
-  void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
+  void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes, const tensor::TensorRange& range) override;
   void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) override;
 
  private:
   tile::DeviceBytes& bytes_;
   bool enabled_, zeros_;
+  std::shared_ptr<const addressing::TensorDescriptor> named_;  // by names_
+  std::shared_ptr<const numerics::PlaceNames> names_;
 };
 
 /// The parts of one simulation, in an order in which each may refer to those before it.
@@ -124,6 +127,7 @@ class Simulation {
 
   // What the program reports of itself.
   LaunchLog launches;
+  SliceHintsLog slice_hints;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;

@@ -45,6 +45,16 @@ TEST(MessagesTest, ExitCodesOfRanksStandApartFromTheFirstLine) {
             "process 1 terminated with exit code 3\n");
 }
 
+TEST(MessagesTest, AHintLeadsToExplainOnlyWhereASendWaitsForASlot) {
+  report::ErrorResult error{"DeadlockError", "deadlock at 5 us", ""};
+  error.waits = {{"main", "its end", "program 1", false, {}}};
+  EXPECT_EQ(slots_hint(error), "");
+  error.waits.push_back({"send#1", "a credit", "program 1", true, QueueSlots{"sip0.cube0.pe1.ipcq.receive0", 1}});
+  EXPECT_NE(slots_hint(error).find("--explain"), std::string::npos);
+  error.slots = report::SlotAdvice{2, 2, "2 slots"};
+  EXPECT_EQ(slots_hint(error), "") << "it has been found";
+}
+
 TEST(ExitCodeTest, FollowsFromTheError) {
   const auto code = [](const char* type) { return static_cast<int>(exit_code_of(report::ErrorResult{type, "", ""})); };
   EXPECT_EQ(code("ConfigurationError"), 2);

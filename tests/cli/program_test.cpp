@@ -66,6 +66,7 @@ TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
   EXPECT_EQ(run({"run", "gemm", "--explain", "--trace", "/dev/null", "--op-log", "/dev/null"}), 3);
   EXPECT_THAT(err_, HasSubstr("deadlock at 5 us\n  slots: 3 slots in every queue would break it; with 2 slots the "
                               "program gets stuck\n"));
+  EXPECT_THAT(err_, testing::Not(HasSubstr("--explain")));
   ASSERT_EQ(runs.size(), 5u);  // itself; with 1, 2, 4 and 3 slots
   EXPECT_FALSE(runs[0].print);
   EXPECT_EQ(runs[0].trace, "/dev/null");
@@ -78,6 +79,7 @@ TEST_F(ProgramTest, ExplainRunsAgainInSilenceAndLeavesTheResultAsItWas) {
   EXPECT_EQ(run({"run", "gemm"}), 3);
   EXPECT_EQ(runs.size(), 1u);
   EXPECT_THAT(err_, testing::Not(HasSubstr("slots:")));
+  EXPECT_THAT(err_, HasSubstr("deadlock at 5 us\n  a send waits for a free slot: --explain finds how many"));
 }
 
 TEST_F(ProgramTest, ListCutsNothingInAPipeAndWrapsHelpOnATerminal) {

@@ -67,7 +67,7 @@ TEST(InvalidValuesOfRanks, MemoryThatNobodyHasWrittenIsNamedWithTheCallThatReadI
     });
   });
   EXPECT_THAT(text, HasSubstr(" at invalid_values_test.cpp:" + std::to_string(line) + " (kernel "));
-  EXPECT_THAT(text, HasSubstr("read memory that nobody had written; initialise it"));
+  EXPECT_THAT(text, HasSubstr("read memory that nobody had written (element [0] of x); initialise it"));
 }
 
 }  // namespace

@@ -116,13 +116,13 @@ TEST(DeviceCopies, CarryInvalidElementsAlong) {
   int line = 0;
   const std::string text = testing::error_of(
       [&] {
-        const auto x = torch::empty({kElements}, on(0)), y = torch::zeros({kElements}, on(1).name("y"));
+        const auto x = torch::empty({kElements}, on(0).name("x")), y = torch::zeros({kElements}, on(1).name("y"));
         y.copy_(x), line = __LINE__;
         y.cpu();
       },
       ring_of(2));
   EXPECT_NE(text.find("cpu read element [0] of tensor y, which is invalid: the copy_ at device_copy_test.cpp:" +
-                      std::to_string(line) + " read memory that nobody had written; initialise it"),
+                      std::to_string(line) + " read memory that nobody had written (element [0] of x); initialise it"),
             std::string::npos)
       << text;
 }

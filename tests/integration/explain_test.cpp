@@ -509,6 +509,62 @@ std::map<std::string, Time> parts_of(const LaunchResult& launch, const std::stri
   return parts;
 }
 
+/// Of the part of the path with most time whose activity and operation these are.
+std::string instance_of(const LaunchResult& launch, const std::string& activity, const std::string& operation) {
+  for (const PathPart& part : launch.critical_path) {
+    if (part.activity == activity && part.operation == operation) return part.instance;
+  }
+  return "none";
+}
+
+TEST(Explain, APartOfThePathNamesTheOneSliceThatAllOfItIsDueTo) {
+  const auto path = [](const torch::TensorOptions& where) {
+    const RunResult result = simulate(tiny(), [&] {
+      auto table = torch::zeros({1 << 14}, where);
+      torch::LaunchOptions all;
+      all.all_pes = true;
+      const auto read = [](tl::In x) {
+        for (std::int64_t i = 0; i < x.numel(); i += 4096) (void)tl::load(x, {i}, {4096});
+      };
+      torch::launch(all, "hot", read, table);
+      torch::ahbm::synchronize();
+    });
+    return result.launches.back();
+  };
+  const LaunchResult hot = path(one_pe());
+  EXPECT_THAT(instance_of(hot, "contention", "load"), ::testing::StartsWith("sip0.cube0.pe0.hbm.channel"));
+  EXPECT_EQ(instance_of(hot, "dispatch", "message of host"), "") << "the launch's own ways";
+  for (const PathPart& part : hot.critical_path) {
+    if (part.on.empty() && part.activity != "dispatch" && part.activity != "completion" && part.activity != "program") {
+      EXPECT_EQ(part.instance, hot.last_pe) << part.activity;
+    }
+  }
+}
+
+TEST(Explain, APathThroughMessagesNamesThePeThatWasSlow) {
+  const RunResult result = simulate(tiny(), [] {
+    auto out = torch::zeros({64, 64}, one_pe());
+    torch::LaunchOptions two;
+    two.all_pes = true;
+    two.queues.pairs = {{1, 0}};
+    const auto relay = [](tl::Tensor to) {
+      if (tl::member_index() == 0) {
+        tl::store(to, {0, 0}, tl::recv(DType::f32, {64, 64}, tl::member(1)) + 1.0f);
+        return;
+      }
+      auto tile = tl::full({64, 64}, 0.5f, DType::f32);
+      for (int i = 0; i < 8; ++i) tile = tl::tanh(tile);
+      tl::send(tile, tl::member(0));
+    };
+    torch::launch(two, "relay", relay, out);
+    torch::ahbm::synchronize();
+  });
+  const LaunchResult& launch = result.launches.back();
+  EXPECT_EQ(launch.last_pe, "sip0.cube0.pe0");
+  EXPECT_EQ(instance_of(launch, "vector", "tanh"), "sip0.cube0.pe1");
+  EXPECT_EQ(instance_of(launch, "vector", "add"), "sip0.cube0.pe0");
+}
+
 Time category(const LaunchResult& launch, const std::string& name) {
   for (const auto& [each, time] : launch.breakdown) {
     if (each == name) return time;

@@ -271,6 +271,37 @@ TEST(InvalidValues, ThroughAWindow) {
   EXPECT_THAT(error_of(put(false)), HasSubstr("the get" + mine(line + 1) + " read memory that nobody had written"));
 }
 
+TEST(InvalidValues, MemoryThatNobodyHasWrittenIsNamedWithItsFirstElement) {
+  using Access = std::function<tl::Tile(const tl::Tensor&)>;
+  // Half of each row is written; x is gone when y is read.
+  const auto text = [](const Access& access) {
+    return error_of([access] {
+      const auto y = torch::zeros({kCount}, one_pe().name("y"));
+      {
+        const auto x = torch::empty({2, kCount}, one_pe().name("x"));
+        torch::launch("half", [](tl::Tensor to) { tl::store(to, {0, 0}, tl::zeros({2, kCount / 2}, DType::f32)); }, x);
+        torch::launch(
+            "makes",
+            [access](tl::Tensor from, tl::Tensor to) { tl::store(to, {0}, tl::reshape(access(from), {kCount})); }, x,
+            y);
+      }
+      const auto z = torch::ones({2, kCount}, one_pe().name("z"));  // where x was
+      y.cpu();
+    });
+  };
+  const auto first = [](int element) {
+    return HasSubstr("nobody had written (element [1, " + std::to_string(element) + "] of x); initialise it");
+  };
+  EXPECT_THAT(text([](const tl::Tensor& x) { return tl::load(x, {1, 0}, {1, kCount}); }), first(4));
+  EXPECT_THAT(text([](const tl::Tensor& x) {
+                return tl::load(x, {1, 0}, {1, kCount}, {.other = 0.0f, .mask = tl::arange(0, kCount) > 5});
+              }),
+              first(6));
+  EXPECT_THAT(
+      text([](const tl::Tensor& x) { return tl::atomic_add(x.data_ptr() + tl::arange(kCount, 2 * kCount), 1.0f); }),
+      first(4));
+}
+
 TEST(InvalidValues, FromOneDeviceToAnother) {
   const auto moved = [](const torch::Tensor& y) {
     const auto there = torch::zeros({kCount}, one_pe(DType::i32).device(torch::Device(torch::kAHBM, 1)).name("there"));

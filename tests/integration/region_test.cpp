@@ -541,6 +541,81 @@ TEST(Distance, AKernelThatReadsBytesManyTimesIsNotToldToStayAtHome) {
   for (const std::string& warning : result.warnings) EXPECT_THAT(warning, Not(HasSubstr("local_shard")));
 }
 
+/// One of the cubes' 16 slices has the tensor, or each has a part of it; every PE reads all of it.
+RunResult all_read(bool hot, bool computes) {
+  SimulateOptions options = tiny({"sip.cubes.mesh=[1, 2]", "cube.pes.mesh=[2, 4]"});
+  options.data = false;
+  return simulate(options, [&] {
+    auto table = torch::empty({1 << 14}, hot ? one_pe().name("table") : torch::device("ahbm").name("table"));
+    torch::LaunchOptions all;
+    all.all_pes = true;
+    const auto read = [](tl::In x, bool compute) {
+      for (std::int64_t i = 0; i < x.numel(); i += 4096) {
+        auto tile = tl::load(x, {i}, {4096});
+        for (int k = 0; compute && k < 128; ++k) tile = tl::tanh(tile);
+      }
+    };
+    torch::launch(all, "read", read, table, computes);
+    torch::ahbm::synchronize();
+  });
+}
+
+TEST(Distance, ASliceThatAllPesReadIsNamedWithItsTensor) {
+  const auto hot =
+      HasSubstr("read: the HBM slice of sip0.cube0.pe0 has 100 % of its bytes, 16 times the mean of its 16");
+  EXPECT_THAT(all_read(true, false).warnings, ElementsAre(::testing::AllOf(hot, HasSubstr("replicate table,"))));
+  EXPECT_THAT(all_read(false, false).warnings, IsEmpty());
+  EXPECT_THAT(all_read(true, true).warnings, IsEmpty()) << "other things take its time";
+}
+
+TEST(Distance, BytesFromAfarAreNoMatterWhereComputationTakesTheTime) {
+  const auto warnings = [](int steps) {
+    SimulateOptions options = tiny();
+    options.data = false;
+    return simulate(options,
+                    [&] {
+                      auto x = torch::empty({1 << 17}, torch::device("ahbm"));
+                      const auto swapped = [](tl::In from, int count) {
+                        const auto box = from.local_shard(0);
+                        auto tile = tl::load(from, {from.numel() / 2 - box.offset[0]}, {box.shape[0]});
+                        for (int i = 0; i < count; ++i) tile = tl::tanh(tile);
+                      };
+                      torch::launch("swapped", swapped, x, steps);
+                      torch::ahbm::synchronize();
+                    })
+        .warnings;
+  };
+  EXPECT_THAT(warnings(0), ElementsAre(HasSubstr("local_shard")));
+  EXPECT_THAT(warnings(16), IsEmpty());
+}
+
+TEST(Distance, AtomicsThatMeetAreToldToReduceFirst) {
+  const auto warnings = [](bool together, std::int64_t count) {
+    SimulateOptions options = tiny();
+    return simulate(options,
+                    [&] {
+                      auto sum = torch::zeros({64}, one_pe().name("sum"));
+                      torch::ahbm::synchronize();
+                      torch::LaunchOptions all;
+                      all.all_pes = true;
+                      const auto add = [](tl::Tensor x, bool one, std::int64_t times) {
+                        for (std::int64_t i = 0; i < times; ++i) {
+                          const std::int64_t at = one ? 0 : (2 * i + tl::program_id(0)) % 4 * 16;
+                          tl::atomic_add(x.data_ptr() + at, 1.0f, {.order = tl::MemoryOrder::relaxed});
+                        }
+                      };
+                      torch::launch(all, "add", add, sum, together, count);
+                      torch::ahbm::synchronize();
+                    })
+        .warnings;
+  };
+  EXPECT_THAT(warnings(true, 32),
+              ElementsAre(HasSubstr("add: 64 atomics or more meet on one access of the HBM slice of "
+                                    "sip0.cube0.pe0 (element [0] of sum)")));
+  EXPECT_THAT(warnings(false, 32), IsEmpty()) << "each PE has places of its own";
+  EXPECT_THAT(warnings(true, 1), IsEmpty()) << "each PE has reduced before";
+}
+
 TEST(Distance, IdlePesAreSaid) {
   const auto warnings = [](std::int64_t pes) {
     SimulateOptions options;

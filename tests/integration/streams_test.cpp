@@ -320,6 +320,21 @@ TEST(Streams, WaitingForAnEventThatIsReachedOrNeverRecordedCostsNothing) {
   });
 }
 
+TEST(Streams, WaitingForAnEventThatIsRecordedOnlyLaterIsWarnedOfOnceForItsLine) {
+  int line = 0;
+  const RunResult result = simulate(tiny(), [&] {
+    const Stream first, second;
+    Event event;
+    line = __LINE__ + 1;
+    for (int i = 0; i < 2; ++i) second.wait_event(event);
+    event.record(first);
+    event.block(second);
+  });
+  EXPECT_THAT(result.warnings,
+              ::testing::ElementsAre(::testing::HasSubstr("a stream waits for an event at streams_test.cpp:" +
+                                                          std::to_string(line) + " that has not been recorded")));
+}
+
 TEST(Streams, AWaitMeansThePointThatWasRecordedWhenItWasMade) {
   const auto launches = launches_of(simulate(tiny(), [] {
     auto x = torch::zeros({256}, one_pe()), y = torch::empty({256}, one_pe()), z = torch::empty({256}, one_pe());

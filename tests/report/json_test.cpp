@@ -65,7 +65,8 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
   const Json& launch = json["launches"][0];
   EXPECT_EQ(keys(launch["plan"]), (Keys{"of", "choices", "estimated_ps"}));
   EXPECT_EQ(launch["plan"]["choices"]["tile_k"], "128");
-  EXPECT_EQ(keys(launch["critical_path"][0]), (Keys{"activity", "operation", "where", "on", "time_ps", "count"}));
+  EXPECT_EQ(keys(launch["critical_path"][0]),
+            (Keys{"activity", "operation", "where", "on", "time_ps", "count", "instance"}));
   EXPECT_EQ(keys(launch["longest_segments"][0]), (Keys{"activity", "operation", "where", "on", "start_ps", "end_ps"}));
   EXPECT_EQ(keys(launch["waits"][0]),
             (Keys{"reason", "operation", "where", "cause", "cause_where", "time_ps", "count"}));

@@ -163,7 +163,7 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
   launch.where = odd_name(generator);
   for (auto count = generator() % 12; count > 0; --count) {
     launch.critical_path.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),
-                                    time(), magnitude(generator)});
+                                    time(), magnitude(generator), odd_name(generator)});
     launch.longest_segments.push_back(
         {odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator), time(), time()});
     launch.waits.push_back({odd_name(generator), odd_name(generator), odd_name(generator), odd_name(generator),

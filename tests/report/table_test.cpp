@@ -249,6 +249,24 @@ TEST(TableTest, TheLinesOfTheProgramStandBesideTheLaunches) {
   EXPECT_THAT(table, HasSubstr(" at train.cpp:40\n")) << "a kernel beside its call";
 }
 
+TEST(TableTest, APartOfTheCriticalPathNamesTheServerOrThePeThatItIsDueTo) {
+  RunResult result = samples::gemm();
+  LaunchResult& launch = result.launches.front();
+  launch.last_pe = "sip0.cube3.pe1";
+  launch.critical_path[0].instance = "sip0.cube3.pe1";
+  launch.critical_path[1].instance = "sip0.cube3.pe4";
+  launch.critical_path[2].instance = "sip0.cube3.pe7.router.east";
+  const std::string full = to_table(result), brief = to_table(result, {.kind = TableKind::brief});
+  for (const std::string& table : {full, brief}) {
+    EXPECT_THAT(table, HasSubstr("gemm of dot at gemm.cpp:29\n")) << "where the launch ended";
+    EXPECT_THAT(table, HasSubstr("dma data of load at gemm.cpp:27, sip0.cube3.pe4\n"));
+  }
+  EXPECT_THAT(full, HasSubstr("contention of load at gemm.cpp:27, sip0.cube3.pe7.router.east\n"));
+  EXPECT_THAT(brief, testing::ContainsRegex("contention of load at gemm.cpp:27,\n +sip0.cube3.pe7.router.east\n"));
+  launch.critical_path[2].instance.clear();
+  EXPECT_THAT(to_table(result), HasSubstr("contention of load at gemm.cpp:27, router.east\n")) << "several";
+}
+
 TEST(TableTest, TheBriefReportHasTheLinesOfTheProgramThatLaunched) {
   RunResult result = samples::gemm();
   EXPECT_THAT(to_table(result, {.kind = TableKind::brief}), Not(testing::ContainsRegex(" line\n")));

@@ -25,7 +25,7 @@ topology::Topology small_machine() {
 
 class CountingListener : public MemoryListener {
  public:
-  void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) override {
+  void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes, const TensorRange&) override {
     EXPECT_TRUE(mapped.emplace(std::pair(slice, address), bytes).second);
   }
   void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) override {

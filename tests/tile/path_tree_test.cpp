@@ -194,6 +194,23 @@ TEST(PathTree, ALongChainOfNodesIsLetGoWithoutDeepCalls) {
   EXPECT_EQ(tree.nodes(), 0u);
 }
 
+TEST(PathTree, ASumNamesWhatItsSegmentsHaveInCommon) {
+  const PathTree::Owner owner = PathTree::make();
+  const std::uint32_t one = owner->key({.line = 1}), several = owner->key({.line = 2});
+  const auto channel = [](std::int32_t pe, std::int32_t number) {
+    return PartId(PartKind::hbm_channel, PeCoordinate{SipId{0}, CubeId{2}, PeId{pe}}, number);
+  };
+  Path path;
+  owner->append(path, {one, ps(0), ps(1), channel(3, 1)});
+  owner->append(path, {several, ps(1), ps(2), channel(3, 1)});
+  owner->append(path, {one, ps(2), ps(3), channel(3, 0)});
+  owner->append(path, {several, ps(3), ps(4), channel(4, 1)});
+  for (const PathSum& sum : owner->find(path, ps(0)).sums) {
+    EXPECT_EQ(sum.on, sum.key == one ? channel(3, kAnyNumber) : channel(kAnyNumber, 1));
+  }
+  EXPECT_EQ(owner->find(path, ps(0)).sums.size(), 2u);
+}
+
 TEST(PathTree, ItLivesAsLongAsAPathThatHasEscaped) {
   Path escaped;
   PathTree::Cut cut;

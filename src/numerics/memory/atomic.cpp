@@ -124,7 +124,7 @@ class AtomicTask {
   SourceId source_of(Region& region, const Rectangle& where) const {
     SourceId first = kValid;
     region.for_each_invalid(where, [&](std::int64_t, std::int64_t, std::int64_t, SourceId source) {
-      first = first_invalid(first, source != kValid ? source : own_.id(Cause::never_written));
+      first = first_invalid(first, source != kValid ? source : own_.never_written(region.place(where.begin)));
     });
     return first;
   }

@@ -110,15 +110,19 @@ struct MaskedGather {
   }
 
   void copy_validity(TileContents& out, const RegionPiece& piece) const {
-    piece.region->for_each_invalid(piece.where,
-                                   [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
-                                     if (source == kValid) source = own.id(Cause::never_written);
-                                     const std::int64_t start = lanes_of(piece, row, item()).first;
-                                     const std::int64_t last = start + (end + item() - 1) / item();
-                                     for (std::int64_t lane = start + begin / item(); lane < last; ++lane) {
-                                       if (mask(lane)) out.sources[static_cast<std::size_t>(lane)] = source;
-                                     }
-                                   });
+    piece.region->for_each_invalid(
+        piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
+          const std::int64_t start = lanes_of(piece, row, item()).first;
+          const std::int64_t last = start + (end + item() - 1) / item();
+          for (std::int64_t lane = start + begin / item(); lane < last; ++lane) {
+            if (!mask(lane)) continue;
+            if (source == kValid) {
+              source =
+                  own.never_written(piece.region->place(lanes_of(piece, row, item()).memory + (lane - start) * item()));
+            }
+            out.sources[static_cast<std::size_t>(lane)] = source;
+          }
+        });
   }
 };
 

@@ -14,12 +14,12 @@ namespace kernbench::numerics {
 
 // ---- memory ----------------------------------------------------------------------------------------------------
 
-void Memory::map(std::uint64_t address, std::int64_t bytes, bool zeros) {
+void Memory::map(std::uint64_t address, std::int64_t bytes, bool zeros, NamedPlace start) {
   assert(bytes > 0);
   const auto next = regions_.upper_bound(address);
   assert(next == regions_.end() || next->first >= address + static_cast<std::uint64_t>(bytes));
   assert(!find(address));
-  const auto region = std::make_shared<Region>(address, bytes, executor_.enabled());
+  const auto region = std::make_shared<Region>(address, bytes, executor_.enabled(), std::move(start));
   if (zeros) region->set_valid({0, 1, bytes, 0});  // its bytes are
   regions_.emplace_hint(next, address, region);
 }

@@ -26,9 +26,9 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Makes [address, address + bytes) exist, with invalid contents, or with zeros. REQUIRES: it overlaps nothing
-  /// mapped.
-  void map(std::uint64_t address, std::int64_t bytes, bool zeros = false);
+  /// Makes [address, address + bytes) exist, with invalid contents, or with zeros. `start` names its first byte.
+  /// REQUIRES: it overlaps nothing mapped.
+  void map(std::uint64_t address, std::int64_t bytes, bool zeros = false, NamedPlace start = {});
   /// Ends the existence of the ranges mapped within [address, address + bytes). Values gathered before stay good.
   /// REQUIRES: it holds whole mapped ranges.
   void unmap(std::uint64_t address, std::int64_t bytes);

@@ -48,7 +48,8 @@ struct SharedBytes {
   std::atomic<int> owners = 1;
 };
 
-Region::Region(std::uint64_t address, std::int64_t size, bool with_data) : address_(address), size_(size) {
+Region::Region(std::uint64_t address, std::int64_t size, bool with_data, NamedPlace start)
+    : address_(address), size_(size), start_(std::move(start)) {
   if (with_data) bytes_ = std::make_shared<SharedBytes>(size);
 }
 

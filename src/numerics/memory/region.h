@@ -56,14 +56,15 @@ class KeptBytes {
 /// them is written again. Tasks hold it, so unmapping does not pull it from under them.
 class Region {
  public:
-  /// All bytes are zero, and invalid. Without `with_data` none are held.
-  Region(std::uint64_t address, std::int64_t size, bool with_data);
+  /// All bytes are zero, and invalid. Without `with_data` none are held. `start` names its first byte.
+  Region(std::uint64_t address, std::int64_t size, bool with_data, NamedPlace start = {});
   ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
   std::uint64_t address() const { return address_; }
   std::int64_t size() const { return size_; }
+  NamedPlace place(std::int64_t offset) const { return {start_.names, start_.range, start_.offset + offset}; }
   /// The rectangle is all of it, in its order.
   bool is_whole(const Rectangle& where) const {
     return where.begin == 0 && (where.rows == 1 || where.stride == where.row_bytes) &&
@@ -154,6 +155,7 @@ class Region {
 
   std::uint64_t address_;
   std::int64_t size_;
+  NamedPlace start_;
   mutable std::mutex bytes_mutex_;
   std::shared_ptr<SharedBytes> bytes_;  // null without data
   std::mutex validity_mutex_;

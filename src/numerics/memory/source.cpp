@@ -13,6 +13,9 @@ std::size_t SourceTable::Hash::operator()(const Source& source) const {
   mix(hash(source.work));
   mix(hash(source.where.file_name()));
   mix(source.where.line());
+  mix(hash(source.unwritten.names.get()));
+  mix(source.unwritten.range);
+  mix(static_cast<std::size_t>(source.unwritten.offset));
   return result;
 }
 

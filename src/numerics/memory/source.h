@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <source_location>
+#include <string>
 #include <unordered_map>
 
 namespace kernbench::numerics {
@@ -26,6 +28,22 @@ enum class Cause : std::uint8_t {
   no_such_bin,        // a number that is none of the bins
 };
 
+/// Names the bytes of ranges of memory, for errors. It may be asked for long after they are gone.
+class PlaceNames {
+ public:
+  virtual ~PlaceNames() = default;
+  /// Of byte number `offset` of one of the ranges.
+  virtual std::string name(std::size_t range, std::int64_t offset) const = 0;
+};
+
+/// A byte of a range of memory; without names nothing is known of it.
+struct NamedPlace {
+  std::shared_ptr<const PlaceNames> names = {};
+  std::size_t range = 0;
+  std::int64_t offset = 0;
+  bool operator==(const NamedPlace&) const = default;
+};
+
 /// An operation that made lanes invalid. This layer hands it on and does nothing else with it. The texts must outlive
 /// the executor; they are told apart by their addresses.
 struct Source {
@@ -33,10 +51,12 @@ struct Source {
   const char* operation = nullptr;  // "idiv"; null: none that has a name
   const char* work = nullptr;       // "gemm#2"; null: none
   std::source_location where;       // line 0: not known
+  NamedPlace unwritten = {};        // never_written: the first byte that the operation met
 
   bool operator==(const Source& other) const {
     return cause == other.cause && operation == other.operation && work == other.work &&
-           where.file_name() == other.where.file_name() && where.line() == other.where.line();
+           where.file_name() == other.where.file_name() && where.line() == other.where.line() &&
+           unwritten == other.unwritten;
   }
 };
 
@@ -96,11 +116,20 @@ class OwnSource {
     source_.cause = cause;
     return id_ = table_->id_of(source_);
   }
+  /// For the lanes that the task reads from memory that nobody has written: all have the first place that it meets.
+  SourceId never_written(const NamedPlace& place) const {
+    if (unwritten_ != kValid) return unwritten_;
+    Source source = source_;
+    source.cause = Cause::never_written;
+    source.unwritten = place;
+    return unwritten_ = table_->id_of(source);
+  }
 
  private:
   SourceTable* table_;
   mutable Source source_;
   mutable SourceId id_ = kValid;  // of the last cause asked for
+  mutable SourceId unwritten_ = kValid;
 };
 
 }  // namespace kernbench::numerics

@@ -77,7 +77,9 @@ struct GatherTask {
     piece.region->for_each_invalid(
         piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
           out.sources.resize(static_cast<std::size_t>(numel), kValid);
-          if (source == kValid) source = own.id(Cause::never_written);
+          if (source == kValid) {
+            source = own.never_written(piece.region->place(piece.where.begin + row * piece.where.stride + begin));
+          }
           const std::int64_t start = piece.tile_offset + row * piece.tile_row_stride;
           const std::int64_t first = (start + begin) / item(), last = (start + end + item() - 1) / item();
           std::fill(out.sources.begin() + first, out.sources.begin() + last, source);

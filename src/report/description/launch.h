@@ -30,6 +30,13 @@ void describe(V& visit, R& part) {
             part.on);
   visit.key({"time_ps", "sum of the segments"}, part.time);
   visit.key({"count", "how many segments there are"}, part.count);
+  visit.key(
+      {"instance",
+       "the one part that all segments are due to: the server itself, with `*` for numbers that differ within one "
+       "PE, or one of several cubes (`sip0.cube0.pe0.hbm.channel*`); without a server the PE; empty for several, "
+       "and for `dispatch` and `completion`",
+       {.missing_with = "instance"}},
+      part.instance);
 }
 
 template <class V, Of<PathSegment> R>

@@ -190,17 +190,24 @@ std::string breakdown_text(const LaunchGroup& group, const Palette& palette) {
 std::string part_text(const PathPart& part) {
   std::string what = activity_text(part);
   if (!part.where.empty()) what += " at " + part.where;
-  if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
   return what;
 }
 
-std::string path_text(const LaunchResult& launch, const Palette& palette) {
+/// Where `long_names` says so, one name that does not fit has a line of its own; of others their kind has to do.
+std::string path_text(const LaunchResult& launch, bool long_names, const Palette& palette) {
   if (launch.critical_path.empty()) return {};
   const TimeUnit unit = time_unit(duration(launch));
-  TextTable table({{"", Align::right, 8}, {"", Align::right, 12}, {"", Align::left, 52}});
+  constexpr std::size_t kWidest = 52;
+  TextTable table({{"", Align::right, 8}, {"", Align::right, 12}, {"", Align::left, kWidest}});
   for (std::size_t i = 0; i < std::min(launch.critical_path.size(), kMostPathParts); ++i) {
     const PathPart& part = launch.critical_path[i];
-    table.add({{percent_text(share(part.time, duration(launch)))}, {time_text(part.time, unit)}, {part_text(part)}});
+    std::string what = part_text(part), due = due_to(part, launch);
+    const bool is_long = !part.instance.empty() && display_width(what) + 2 + display_width(due) > kWidest;
+    const bool own_line = is_long && std::exchange(long_names, long_names && !is_long);
+    if (is_long && !own_line) due = kind_within_pe(part.on);
+    if (!due.empty()) what += own_line ? "," : ", " + due;
+    table.add({{percent_text(share(part.time, duration(launch)))}, {time_text(part.time, unit)}, {what}});
+    if (own_line) table.add({{}, {}, {"  " + due}});
   }
   return palette.paint(Style::heading, "Longest parts of the critical path of " + palette.fit(launch.name, 36)) + "\n" +
          table.text(palette);
@@ -250,7 +257,8 @@ std::string facts_text(const Facts& facts, const Palette& palette) {
   return table.empty() ? std::string() : table.text(palette);
 }
 
-std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, const Palette& palette) {
+std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, bool long_names,
+                        const Palette& palette) {
   if (groups.empty()) return {};
   const LaunchResult* launch = longest_of(result, groups.front());
   Facts facts = {
@@ -259,7 +267,7 @@ std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>&
   std::string out;
   if (!is_explained(result)) out = faint("not explained (--no-explain): no breakdown and no critical path", palette);
   for (const std::string& part :
-       {breakdown_text(groups.front(), palette), path_text(*launch, palette), facts_text(facts, palette)}) {
+       {breakdown_text(groups.front(), palette), path_text(*launch, long_names, palette), facts_text(facts, palette)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;
@@ -328,13 +336,15 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   const std::vector<LaunchGroup> groups = launches_by_name(result);
   const std::string launches = launch_count(result) == 0 ? "" : launches_text(result, groups, palette);
   std::vector<std::string> sections = {
-      title(result, palette), launches, "", kernel_text(result, groups, palette), "", "", totals(result, palette)};
+      title(result, palette), launches, "", kernel_text(result, groups, true, palette), "", "",
+      totals(result, palette)};
   // Copies, warnings, then metrics take what is left; a blank line parts them from the rest.
   const auto room = [&] {
     std::size_t used = 0;
     for (const std::string& section : sections) used += section.empty() ? 0 : line_count(section) + 1;
     return used < kLines ? kLines - used : 0;
   };
+  if (room() == 0) sections[3] = kernel_text(result, groups, false, palette);
   const std::string copies = copies_section(result, kMostBriefCopies, kLeastCopies, palette);
   if (line_count(copies) < room()) sections[2] = copies;
   sections[5] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));

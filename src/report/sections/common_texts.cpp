@@ -99,6 +99,11 @@ std::string kind_within_pe(const std::string& kind) {
   return known && scope_of(*known) == PartScope::pe ? std::string(local_name(*known)) : kind;
 }
 
+std::string due_to(const PathPart& part, const LaunchResult& launch) {
+  if (part.on.empty()) return part.instance == launch.last_pe ? "" : part.instance;
+  return part.instance.empty() ? kind_within_pe(part.on) : part.instance;
+}
+
 std::string metric_text(const Metric& metric) {
   constexpr double kMost = 9e15;
   const bool fits = std::abs(metric.value) < kMost;

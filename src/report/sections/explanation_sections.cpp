@@ -66,7 +66,7 @@ std::string path_section(const LaunchResult& launch, const Palette& palette) {
     const PathPart& part = launch.critical_path[i];
     std::string what = activity_text(part);
     what += line_text(part.where, launch.where);
-    if (!part.on.empty()) what += ", " + kind_within_pe(part.on);
+    if (const std::string due = due_to(part, launch); !due.empty()) what += ", " + due;
     table.add({{percent_text(share(part.time, duration(launch)))},
                {time_text(part.time, unit)},
                {count_text(static_cast<std::uint64_t>(part.count))},

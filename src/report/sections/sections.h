@@ -99,6 +99,9 @@ std::vector<std::string> parameter_words(const RunResult& result, const Palette&
 std::string activity_text(const PathPart& part);
 /// The kind of a part, "sip*.cube*.pe*.router.east", without what all parts of PEs have in common.
 std::string kind_within_pe(const std::string& kind);
+/// What a part of a launch's critical path is due to: one server ("sip0.cube0.pe0.hbm.channel*"), or of several their
+/// kind; of what has no server the PE, where another one than that of the program that ended last. Empty: not known.
+std::string due_to(const PathPart& part, const LaunchResult& launch);
 
 /// At most 40 lines. `result` has launches of the region only.
 std::string brief_report(const RunResult& result, const Palette& palette);

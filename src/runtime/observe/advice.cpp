@@ -16,6 +16,9 @@ namespace {
 constexpr double kLeastShare = 0.1;      // of the launches' time
 constexpr double kMostPasses = 1.25;     // over its tensors, of a launch that moves each byte about once
 constexpr std::size_t kMostKernels = 3;  // that are warned about
+constexpr double kConsiderable = 0.2;    // of a launch's time
+constexpr double kHot = 10;              // times the mean of the slices
+constexpr std::int64_t kFewAtomics = 2;  // of each PE on one place
 
 /// The launches of a kernel on one device.
 struct OfDevice {
@@ -86,12 +89,73 @@ bool is_uneven(const LaunchResult& launch) {
   return 4 * (launch.program_span - launch.program_mean).count() >= duration(launch).count();
 }
 
+/// What parts of the critical path have of the launch's time.
+template <class Which>
+double share_of_path(const LaunchResult& launch, Which which) {
+  Time time;
+  for (const PathPart& part : launch.critical_path) {
+    if (which(part)) time += part.time;
+  }
+  return duration(launch) > Time::zero() ? time.in_seconds() / duration(launch).in_seconds() : 0;
+}
+
+bool is_atomic(const PathPart& part) {
+  return part.operation.starts_with("atomic_");
+}
+
+/// Bytes on their way, but those of atomics.
+bool is_access(const PathPart& part) {
+  return !is_atomic(part) && (part.activity.starts_with("dma ") || part.activity == "contention" ||
+                              part.activity == "link buffer" || part.activity == "TLB miss");
+}
+
+/// A considerable part of its time goes to accesses. Of a launch that is not explained this is taken for granted.
+bool accesses_matter(const LaunchResult& launch) {
+  return launch.critical_path.empty() || share_of_path(launch, is_access) > kConsiderable;
+}
+
+/// The HBM bounds it, or has a considerable part of its critical path.
+bool hbm_matters(const LaunchResult& launch) {
+  if (launch.bound_by == "hbm" && 2 * launch.bound.count() >= duration(launch).count()) return true;
+  const auto in_hbm = [](const PathPart& part) { return part.on.find(".hbm.") != std::string::npos; };
+  return share_of_path(launch, in_hbm) > kConsiderable;
+}
+
 /// A launch that moves each byte about once could find nearly all of them in the slices of its own PEs.
-bool could_be_local(const LaunchResult& launch) {
-  const auto bytes = static_cast<double>(launch.hbm_bytes.count());
-  const auto own = static_cast<double>(launch.distance.own_slice.count());
-  return launch.pes > 1 && launch.tensor_bytes > Bytes() && own < bytes / 2 &&
-         moved_bytes(launch) <= kMostPasses * static_cast<double>(launch.tensor_bytes.count());
+bool could_be_local(const LaunchResult& launch, const SliceHints& hints) {
+  return launch.pes > 1 && launch.tensor_bytes > Bytes() && 2 * hints.own_bytes.count() < hints.bytes.count() &&
+         moved_bytes(launch) <= kMostPasses * static_cast<double>(launch.tensor_bytes.count()) &&
+         accesses_matter(launch);
+}
+
+/// Most of them take their turns in one place.
+bool atomics_meet(const LaunchResult& launch, const SliceHints& hints) {
+  return launch.pes > 1 && hints.atomics >= kFewAtomics * launch.pes && 2 * hints.atomics > hints.all_atomics &&
+         share_of_path(launch, is_atomic) > kConsiderable;
+}
+
+void add_slices(std::vector<std::string>& warnings, const Kernel& kernel, const SliceHints& hints) {
+  const LaunchResult& launch = *kernel.longest;
+  if (could_be_local(launch, hints)) {
+    const double own = static_cast<double>(hints.own_bytes.count()) / static_cast<double>(hints.bytes.count());
+    warnings.push_back(
+        fmt::format("{}: {:.0f} % of its bytes are in HBM slices of other PEs, though each byte is moved about once: "
+                    "place its tensors alike, and not interleaved, and let each program take its local_shard",
+                    kernel.name, 100 * (1 - own)));
+  }
+  if (hints.times_mean > kHot && hbm_matters(launch)) {
+    warnings.push_back(fmt::format(
+        "{}: the HBM slice of {} has {:.0f} % of its bytes, {:.0f} times the mean of its {} PEs' slices: replicate{}, "
+        "spread it over more slices or interleave it",
+        kernel.name, hints.slice,
+        100 * static_cast<double>(hints.slice_bytes.count()) / static_cast<double>(hints.bytes.count()),
+        hints.times_mean, launch.pes, hints.tensor.empty() ? " what lies there" : " " + hints.tensor));
+  }
+  if (atomics_meet(launch, hints)) {
+    warnings.push_back(fmt::format(
+        "{}: {} atomics or more meet on one access of the HBM slice of {}{}: reduce within each PE first", kernel.name,
+        hints.atomics, hints.atomics_slice, hints.atomics_place.empty() ? "" : " (" + hints.atomics_place + ")"));
+  }
 }
 
 /// Most of what the channels did was not asked for, and they are what takes a good part of the launch.
@@ -183,7 +247,7 @@ std::string uneven_devices(const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<std::string> advice(const RunResult& result) {
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints) {
   std::vector<std::string> warnings;
   if (result.region && result.region->time == Time::zero()) {
     warnings.emplace_back(
@@ -213,14 +277,7 @@ std::vector<std::string> advice(const RunResult& result) {
     for (std::string text : {uneven_devices(kernel), late_member(kernel), small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
-    if (could_be_local(launch)) {
-      const double own =
-          static_cast<double>(launch.distance.own_slice.count()) / static_cast<double>(launch.hbm_bytes.count());
-      warnings.push_back(
-          fmt::format("{}: {:.0f} % of its bytes are in HBM slices of other PEs, though each byte is moved about once: "
-                      "place its tensors alike, and not interleaved, and let each program take its local_shard",
-                      kernel.name, 100 * (1 - own)));
-    }
+    if (const SliceHints* of_slices = hints.find(kernel.name)) add_slices(warnings, kernel, *of_slices);
   }
   return warnings;
 }

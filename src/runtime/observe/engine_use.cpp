@@ -145,11 +145,10 @@ std::vector<EngineResult> engines_of(const tile::LaunchRecord& record, SipId sip
   PePeaks device = peaks_of(sip, machine), used = peaks_of(pes, machine);
   if (!has_peak(ModelKind::gemm, topology.pe.gemm.model)) device.gemm = used.gemm = 0;
   if (!has_peak(ModelKind::vector, topology.pe.vector.model)) device.vector = used.vector = 0;
-  const Bandwidth slice = topology.cube.slice_bandwidth();
-  double slice_peak = static_cast<double>(slice.count());
+  double slice_peak = static_cast<double>(topology.cube.slice_bandwidth().count());
   if (!has_peak(ModelKind::hbm, topology.cube.hbm.model)) slice_peak = 0;
   Time busiest_slice;
-  for (const auto& [at, use] : record.slices) busiest_slice = std::max(busiest_slice, use.least_time(topology));
+  for (const auto& [at, slice] : record.slices) busiest_slice = std::max(busiest_slice, slice.use.least_time(topology));
   if (slice_peak == 0) busiest_slice = Time::zero();
 
   const Total gemm = total_of(record.work.gemm, [](std::size_t type) { return topology::kGemmOperands[type].key; });

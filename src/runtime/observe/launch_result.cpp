@@ -33,6 +33,8 @@ struct WholePath {
     std::string_view on;  // kind of a server
     Time time;
     std::int64_t count = 0;
+    PartId instance = tile::kAnywhere;
+    void join(const Part& more) { instance = tile::common_part(instance, more.instance); }
     friend bool same_texts(const Part& a, const Part& b) {
       return tile::same_text(a.operation, b.operation) && tile::same_text(a.on, b.on) &&
              tile::same_text(a.where, b.where) && tile::same_text(a.activity, b.activity);
@@ -105,7 +107,7 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
   for (const tile::PathSum& sum : found.sums) {
     const tile::PathKey& key = explainer.paths().key(sum.key);
     path.parts.push_back(
-        {name(key.activity, key.engine), key.kind, where_of(key, texts), text_of(key.on), sum.time, sum.count});
+        {name(key.activity, key.engine), key.kind, where_of(key, texts), text_of(key.on), sum.time, sum.count, sum.on});
   }
   for (const tile::PathSegment& segment : found.longest) {
     const tile::PathKey& key = explainer.paths().key(segment.key);
@@ -116,14 +118,33 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
   return path;
 }
 
+/// The name of one part, or of those of one owner; empty for several. Cubes tell links apart where there are several.
+std::string instance_text(const PartId& part, bool has_cubes) {
+  const bool sip = part.at.sip.value >= 0, cube = sip && part.at.cube.value >= 0, pe = cube && part.at.pe.value >= 0;
+  if (!part.known()) return pe ? to_text(part.at) : "";
+  const std::string name = part.index >= 0 ? local_name(part) : std::string(local_name(part.kind));
+  switch (scope_of(part.kind)) {
+    case PartScope::machine:
+      return part.index >= 0 ? name : "";
+    case PartScope::sip:
+      return sip ? to_text(part.at.sip) + "." + name : "";
+    case PartScope::cube:
+      return cube ? to_text(CubeCoordinate{part.at.sip, part.at.cube}) + "." + name : "";
+    case PartScope::pe:
+      if (pe) return to_text(part.at) + "." + name;
+      return cube && has_cubes ? to_text(CubeCoordinate{part.at.sip, part.at.cube}) + ".pe*." + name : "";
+  }
+  return "";
+}
+
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
-std::vector<PathPart> parts_of(std::span<WholePath::Part> all) {
+std::vector<PathPart> parts_of(std::span<WholePath::Part> all, bool has_cubes) {
   const std::vector<WholePath::Part*> order = tile::longest_first(all);
   std::vector<PathPart> parts;
   parts.reserve(order.size());
   for (const WholePath::Part* part : order) {
     parts.push_back({std::string(part->activity), std::string(part->operation), std::string(part->where),
-                     std::string(part->on), part->time, part->count});
+                     std::string(part->on), part->time, part->count, instance_text(part->instance, has_cubes)});
   }
   return parts;
 }
@@ -197,15 +218,15 @@ Bytes tensor_bytes_of(const LaunchPlan& plan) {
 }
 
 void explain(LaunchResult& result, const hardware::LaunchTimes& times, const tile::LaunchRecord& record,
-             const tile::Explainer& explainer, tile::TextStore& texts) {
+             const tile::Explainer& explainer, bool has_cubes, tile::TextStore& texts) {
   const auto breakdown = breakdown_of(times, record);
   result.breakdown.reserve(breakdown.size());
   for (std::size_t i = 0; i < breakdown.size(); ++i) {
     result.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
   }
   WholePath path = whole_path(times, record, explainer, texts);
-  result.critical_path = parts_of(path.parts);
-  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0});
+  result.critical_path = parts_of(path.parts, has_cubes);
+  cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0, ""});
   result.longest_segments = longest_of(path.segments, texts);
   result.waits = waits_of(record.explanation->account, texts);
   result.operations = operations_of(record.explanation->account);
@@ -258,14 +279,15 @@ LaunchResult launch_result(const LaunchPlan& plan, const hardware::Machine& mach
   result.range = plan.range;
   for (const auto& type : record.work.gemm) result.flops += type.operations;
   result.hbm_bytes = record.hbm_bytes;
-  for (const auto& [slice, use] : record.slices) result.hbm_occupied += use.occupied();
+  for (const auto& [at, slice] : record.slices) result.hbm_occupied += slice.use.occupied();
   result.fused_bytes = record.fused_bytes;
   result.distance = record.distance;
   result.tensor_bytes = tensor_bytes_of(plan);
   result.engines = engines_of(record, SipId{plan.device}, plan.pes, times.completed - times.requested, machine);
   add_bound(result, times, record);
   result.roofline = roofline_of(result.engines);
-  if (explainer != nullptr) explain(result, times, record, *explainer, texts);
+  const bool has_cubes = machine.topology().sip.cubes.count() > 1;
+  if (explainer != nullptr) explain(result, times, record, *explainer, has_cubes, texts);
   return result;
 }
 

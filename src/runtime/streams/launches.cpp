@@ -152,6 +152,7 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
     if (!times.cut && !times.follows) {
       const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
+      simulation.slice_hints.add(finished, simulation.memory());
       simulation.log().on_launch(record.name, finished);
       if (!plan.range.empty()) simulation.region()->add_launch(plan.range, times.completed - times.requested);
     }

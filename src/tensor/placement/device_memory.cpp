@@ -198,8 +198,13 @@ std::shared_ptr<const DeviceAllocation> DeviceMemory::allocate(const DevicePart&
   counts.shards.add(std::ssize(allocation->held_));
   counts.requested.add(layout.total.count());
   counts.allocated.add(layout.allocated.count());
-  if (listener_ != nullptr)
-    for (const auto& [at, address, bytes] : allocation->held_) listener_->on_map(at, address, bytes);
+  if (listener_ != nullptr) {
+    TensorRange range{allocation->descriptor_};
+    for (const auto& [at, address, bytes] : allocation->held_) {
+      listener_->on_map(at, address, bytes, range);
+      ++range.number;
+    }
+  }
   return allocation;
 }
 
@@ -239,25 +244,44 @@ std::string DeviceMemory::largest_tensors(PeCoordinate at) const {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+namespace {
+
+bool holds(std::uint64_t first, Bytes bytes, std::uint64_t address) {
+  return address >= first && address - first < static_cast<std::uint64_t>(bytes.count());
+}
+
+}  // namespace
+
+std::string element_text(const addressing::TensorDescriptor& tensor, std::size_t part, std::int64_t offset) {
+  if (tensor.is_interleaved()) return tensor.name;
+  const addressing::Shard& box = tensor.shards[part];
+  std::int64_t element = offset / item_size(tensor.dtype);
+  std::vector<std::int64_t> index = box.offset;
+  for (std::size_t dim = index.size(); dim-- > 0; element /= box.shape[dim]) index[dim] += element % box.shape[dim];
+  return fmt::format("element [{}] of {}", fmt::join(index, ", "), tensor.name);
+}
+
+std::string DeviceMemory::tensor_at(PeCoordinate at, std::uint64_t address) const {
+  for (const auto& [number, allocation] : live_) {
+    for (const auto& held : allocation->held_)
+      if (held.slice == at && holds(held.address, held.bytes, address)) return allocation->descriptor()->name;
+  }
+  return {};
+}
+
 std::string DeviceMemory::place_text(PeCoordinate at, std::uint64_t address) const {
-  const auto holds = [&](std::uint64_t first, Bytes bytes) {
-    return address >= first && address - first < static_cast<std::uint64_t>(bytes.count());
-  };
   for (const auto& [number, allocation] : live_) {
     const addressing::TensorDescriptor& tensor = *allocation->descriptor();
     if (tensor.is_interleaved()) {
       for (const auto& held : allocation->held_)
-        if (held.slice == at && holds(held.address, held.bytes)) return fmt::format("{}", tensor.name);
+        if (held.slice == at && holds(held.address, held.bytes, address)) return tensor.name;
       continue;
     }
     for (std::size_t shard = 0; shard < tensor.shards.size(); ++shard) {
       const addressing::Shard& box = tensor.shards[shard];
       const std::uint64_t first = allocation->addresses_[shard];
-      if (box.owner != at || !holds(first, allocation->shard_bytes(shard))) continue;
-      auto element = static_cast<std::int64_t>(address - first) / item_size(tensor.dtype);
-      std::vector<std::int64_t> index = box.offset;
-      for (std::size_t dim = index.size(); dim-- > 0; element /= box.shape[dim]) index[dim] += element % box.shape[dim];
-      return fmt::format("element [{}] of {}", fmt::join(index, ", "), tensor.name);
+      if (box.owner != at || !holds(first, allocation->shard_bytes(shard), address)) continue;
+      return element_text(tensor, shard, static_cast<std::int64_t>(address - first));
     }
   }
   return {};

@@ -1,6 +1,7 @@
 // Device tensors' memory: HBM of the slices, virtual ranges, and the errors when there is not enough.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,11 +22,20 @@
 
 namespace kernbench::tensor {
 
+/// A part of a tensor's memory: of one that is not interleaved the shard of this number.
+struct TensorRange {
+  std::shared_ptr<const addressing::TensorDescriptor> tensor;
+  std::size_t number = 0;
+};
+
+/// "element [0, 3] of x": byte number `offset` of a part; of an interleaved tensor its name.
+std::string element_text(const addressing::TensorDescriptor& tensor, std::size_t part, std::int64_t offset);
+
 /// Told which bytes of a slice come into use and go out of use, so that somebody can hold their contents.
 class MemoryListener {
  public:
   virtual ~MemoryListener() = default;
-  virtual void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes) = 0;
+  virtual void on_map(PeCoordinate slice, std::uint64_t address, Bytes bytes, const TensorRange& range) = 0;
   virtual void on_unmap(PeCoordinate slice, std::uint64_t address, Bytes bytes) = 0;
 };
 
@@ -112,6 +122,8 @@ class DeviceMemory {
 
   /// "element [0, 3] of x": what lies at an address of a slice; of an interleaved tensor its name. Empty: nothing.
   std::string place_text(PeCoordinate at, std::uint64_t address) const;
+  /// "x": the tensor that has the address of a slice. Empty: none.
+  std::string tensor_at(PeCoordinate at, std::uint64_t address) const;
 
   MemoryStatistics& statistics(SipId sip) { return statistics_[sip]; }
   /// HBM of a SIP that tensors can have: all whole pages of all its slices.

@@ -31,12 +31,14 @@ std::uint32_t Explainer::key_of(const ProgramStep& step) {
 
 /// The program does something that has no step.
 void Explainer::fill(Path& path, Time from, Time to) {
-  if (from < to) paths_->append(path, {paths_->key({.activity = Activity::program}), from, to, {}});
+  if (from < to) paths_->append(path, {paths_->key({.activity = Activity::program}), from, to, kAnywhere});
 }
 
 void Explainer::append(Path& path, const KernelCommand& command, const Interval& interval, Time until) {
-  paths_->append(path, {key_of(interval.activity, command, interval.on.kind), interval.start,
-                        std::min(interval.end, until), interval.on});
+  PartId on = interval.on;
+  if (!on.known()) on = command.program ? PartId(PartKind::none, command.program->coordinate()) : kAnywhere;
+  paths_->append(
+      path, {key_of(interval.activity, command, interval.on.kind), interval.start, std::min(interval.end, until), on});
 }
 
 // A program does one thing at a time; what it does not do itself (a command that issues others) may overlap.
@@ -49,14 +51,14 @@ void Explainer::go_on(ProgramExplanation& program, std::uint32_t key, Time start
   } else {
     fill(program.path, program.at, start);
   }
-  paths_->append(program.path, {key, start, end, {}});
+  paths_->append(program.path, {key, start, end, program.pe});
   program.at = end;
   program.may_extend = false;
 }
 
 void Explainer::on_program_begin(Program& program) {
   const Time now = machine_.scheduler().now();
-  program.explanation = std::make_shared<ProgramExplanation>(now);
+  program.explanation = std::make_shared<ProgramExplanation>(now, program.coordinate());
   if (!program.launch().queues) return;
   LaunchExplanation& launch = *program.launch().explanation;
   if (!std::exchange(launch.begun, true)) launch.before = last_of_stream(program);
@@ -85,7 +87,7 @@ void Explainer::on_program_end(Program& program, bool stands) {
 }
 
 void Explainer::on_program_abandoned(Program& program) {
-  program.explanation = std::make_shared<ProgramExplanation>(machine_.scheduler().now());
+  program.explanation = std::make_shared<ProgramExplanation>(machine_.scheduler().now(), program.coordinate());
 }
 
 void Explainer::on_step_begun(Program& program, const ProgramStep& step) {
@@ -129,7 +131,7 @@ void Explainer::on_issued(KernelCommand& command) {
     mine.path = program.path;
     const Time since = std::max(program.at, program.doing.start);
     fill(mine.path, program.at, since);
-    paths_->append(mine.path, {program.doing.key, since, times.issued, {}});
+    paths_->append(mine.path, {program.doing.key, since, times.issued, program.pe});
   } else {
     go_on(program, key_of(Activity::tcm, command), times.requested, times.granted, mine.granted_by);
     go_on(program, key_of(Activity::queue, command), times.granted, times.placed, mine.placed_by);

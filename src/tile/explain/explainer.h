@@ -38,7 +38,7 @@ struct LaunchExplanation {
 
 /// What is kept of a program while it runs.
 struct ProgramExplanation {
-  explicit ProgramExplanation(Time now) : start(now), at(now), busy(now) {}
+  ProgramExplanation(Time now, PeCoordinate runs_on) : pe(PartKind::none, runs_on), start(now), at(now), busy(now) {}
 
   /// What the program does now itself: a step.
   struct Doing {
@@ -46,6 +46,7 @@ struct ProgramExplanation {
     std::uint32_t key = 0;
     Time start;
   };
+  PartId pe;  // for segments without a server
   Time start;
   Path path;  // of its instruction stream, until `at`
   Time at;

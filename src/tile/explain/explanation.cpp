@@ -26,6 +26,12 @@ std::string place_of(const numerics::Source& source) {
   return text;
 }
 
+/// " (element [0, 3] of x)", of what is known.
+std::string unwritten_text(const numerics::Source& source) {
+  const numerics::NamedPlace& place = source.unwritten;
+  return place.names ? " (" + place.names->name(place.range, place.offset) + ")" : "";
+}
+
 }  // namespace
 
 std::string explanation(const numerics::Source& source) {
@@ -34,7 +40,7 @@ std::string explanation(const numerics::Source& source) {
   const std::string call = fmt::format("the {}{}", name_of_call(source), place);
   switch (source.cause) {
     case never_written:
-      return call + " read memory that nobody had written; initialise it";
+      return fmt::format("{} read memory that nobody had written{}; initialise it", call, unwritten_text(source));
     case outside:
       return call + " has lanes outside of the tensor and no `other`; give it an `other` value";
     case masked:

@@ -22,6 +22,7 @@ template <class Entry>
 void add(Entry& sum, const Entry& more) {
   sum.time += more.time;
   sum.count += more.count;
+  if constexpr (requires { sum.join(more); }) sum.join(more);
 }
 
 /// For few entries, of which most pairs differ at first sight.
@@ -62,7 +63,7 @@ std::vector<Entry*> by_sorting(std::span<Entry> all) {
 
 /// `all`, where the first of those with equal texts stands for all of them with their sums of `time` and `count`. The
 /// longest first; ties in the order of their texts. An entry has `same_texts(a, b)` and `order_of(a, b)`, which are
-/// found by its type.
+/// found by its type; `sum.join(more)`, if it has that, adds up what else there is.
 template <class Entry>
 std::vector<Entry*> longest_first(std::span<Entry> all) {
   constexpr std::size_t kFew = 48;

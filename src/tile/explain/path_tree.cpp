@@ -4,6 +4,16 @@
 
 namespace kernbench::tile {
 
+PartId common_part(const PartId& a, const PartId& b) {
+  const auto common = [](std::int32_t of_a, std::int32_t of_b) { return of_a == of_b ? of_a : kAnyNumber; };
+  PartId both = a;
+  both.at.sip.value = common(a.at.sip.value, b.at.sip.value);
+  both.at.cube.value = common(a.at.cube.value, b.at.cube.value);
+  both.at.pe.value = common(a.at.pe.value, b.at.pe.value);
+  both.index = common(a.index, b.index);
+  return both;
+}
+
 // Long chains are let go one by one, not one within the other.
 void PathNode::dispose() noexcept {
   PathTree& tree = tree_;
@@ -86,6 +96,7 @@ void PathTree::add_sum(std::vector<PathSum>& sums, const PathSum& sum) {
     if (each.key != sum.key) continue;
     each.time += sum.time;
     each.count += sum.count;
+    each.on = common_part(each.on, sum.on);
     return;
   }
   sums.push_back(sum);
@@ -106,7 +117,7 @@ void PathTree::add_longest(std::vector<PathSegment>& longest, const PathSegment&
 
 void PathTree::sum_last(PathNode& node) {
   if (!node.has_last_) return;
-  add_sum(node.sums_, {node.last_.key, node.last_.duration(), 1});
+  add_sum(node.sums_, {node.last_.key, node.last_.duration(), 1, node.last_.on});
   add_longest(node.longest_, node.last_);
   node.has_last_ = false;
 }
@@ -192,7 +203,7 @@ FoundPath PathTree::find(const Path& path, Time start) const {
   const auto add = [&](PathSegment segment) {
     segment.start = std::max(segment.start, start);
     if (segment.start >= segment.end) return;
-    add_sum(found.sums, {segment.key, segment.duration(), 1});
+    add_sum(found.sums, {segment.key, segment.duration(), 1, segment.on});
     add_longest(found.longest, segment);
   };
   Time first = Time::max();
@@ -207,7 +218,7 @@ FoundPath PathTree::find(const Path& path, Time start) const {
     if (earliest->origin_) {
       found.sender = {earliest->origin_, start, first};
     } else {
-      add({sender_, start, first, {}});
+      add({sender_, start, first, kAnywhere});
     }
   }
   std::ranges::sort(found.longest, {}, &PathSegment::start);

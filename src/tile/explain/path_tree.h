@@ -37,15 +37,25 @@ struct PathKey {
 struct PathSegment {
   std::uint32_t key = 0;  // see PathTree::key()
   Time start, end;
-  PartId on;  // the server that it is due to, if it is known
+  PartId on;  // the server that it is due to, if it is known; else of no kind, at the PE
   Time duration() const { return end - start; }
 };
+
+/// Stands for a number that differs, or is not known.
+inline constexpr std::int32_t kAnyNumber = -1;
+/// Where a segment passed of which nothing is known.
+inline constexpr PartId kAnywhere{PartKind::none, PeCoordinate{SipId{kAnyNumber}, CubeId{kAnyNumber}, PeId{kAnyNumber}},
+                                  kAnyNumber};
 
 struct PathSum {
   std::uint32_t key = 0;
   Time time;
   std::int64_t count = 0;
+  PartId on;  // that of all segments; kAnyNumber where they differ
 };
+
+/// What two parts of one kind have in common.
+PartId common_part(const PartId& a, const PartId& b);
 
 /// The program whose path it is at its beginning, and what it came behind.
 struct PathOrigin {

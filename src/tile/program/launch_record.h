@@ -18,6 +18,7 @@
 #include "kernbench/tl.h"
 #include "kernbench/units.h"
 #include "tile/explain/compute_work.h"
+#include "tile/program/slice_places.h"
 
 namespace kernbench::tile {
 
@@ -41,6 +42,12 @@ struct ProgramGrid {
     for (std::size_t before = 0; before < axis; ++before) program /= extents[before];
     return program % extents[axis];
   }
+};
+
+/// What a launch asked of an HBM slice.
+struct SliceRecord {
+  hardware::SliceUse use;
+  SlicePlaces places;
 };
 
 struct LaunchRecord {
@@ -72,11 +79,12 @@ struct LaunchRecord {
   ComputeWork work;                              // that the compute engines were asked for
   Bytes hbm_bytes;                               // moved by the programs' DMA, of multicasts once
   Bytes tcm_bytes;  // the same through the ports of the TCMs: of multicasts by each of their members
-  std::map<PeCoordinate, hardware::SliceUse> slices;  // the same by HBM slice
-  Reference<hardware::Traffic> traffic;               // of all programs; made with the first one
-  DistanceBytes distance;                             // the same by distance
-  Bytes fused_bytes;                                  // that values within tl::fuse did not move through the TCM port
-  BusiestProgram busiest;                             // of the programs that have ended
+  std::map<PeCoordinate, SliceRecord> slices;  // by HBM slice
+  Reference<hardware::Traffic> traffic;        // of all programs; made with the first one
+  DistanceBytes distance;                      // the same by distance
+  Bytes own_atomic_bytes;                      // moved by atomics in the slices of their own PEs
+  Bytes fused_bytes;                           // that values within tl::fuse did not move through the TCM port
+  BusiestProgram busiest;                      // of the programs that have ended
   /// The program that ended last (ties: the lowest coordinate) stands for the launch.
   Time last_start, last_end;
   Time all_programs;  // their times, added up

@@ -390,14 +390,32 @@ void Program::count(const KernelCommand& command) {
       launch_->tcm_bytes += bytes;
       if (!dma->accesses_memory() || leg.in_sram()) continue;
       launch_->hbm_bytes += bytes;
-      launch_->slices[leg.slice].add(leg, bytes, environment_.machine.topology());
       at_distance(launch_->distance, at_, leg.slice) += bytes;
+      SliceRecord& slice = launch_->slices[leg.slice];
+      slice.use.add(leg, bytes, environment_.machine.topology());
+      note_places(slice.places, dma->kind == hardware::DmaKind::atomic, leg);
     }
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
     launch_->work.add(*gemm, pe.gemm);
   } else if (const auto* vector = std::get_if<hardware::VectorWork>(&command.work)) {
     launch_->work.add(*vector, command.widest, pe.vector);
     launch_->fused_bytes += vector->kept;
+  }
+}
+
+void Program::note_places(SlicePlaces& places, bool atomic, const hardware::DmaLeg& leg) {
+  if (atomic) {
+    const Bytes access = environment_.machine.topology().cube.hbm.access;
+    for (const hardware::StridedRange& range : leg.ranges) {
+      ++places.all_atomics;
+      places.atomics.add(range.address, 1, access);
+    }
+    if (leg.slice == at_) launch_->own_atomic_bytes += leg.total();
+    return;
+  }
+  for (const hardware::StridedRange& range : leg.ranges) {
+    places.bytes += range.total();
+    places.blocks.add(range.address, range.total().count(), kUseBlock);
   }
 }
 

@@ -1,0 +1,69 @@
+#include "runtime/observe/slice_hints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "runtime/streams/launches.h"
+#include "tile/program/launch_record.h"
+
+namespace kernbench::runtime {
+namespace {
+
+using tile::FrequentAddresses;
+
+/// The tensor that has most of the bytes.
+std::string main_tensor(PeCoordinate slice, const FrequentAddresses& blocks, const tensor::DeviceMemory& memory) {
+  std::map<std::string, std::int64_t> bytes;
+  for (const FrequentAddresses::Entry& entry : blocks.entries()) {
+    if (entry.amount > 0) bytes[memory.tensor_at(slice, entry.address)] += entry.amount;
+  }
+  const auto most = std::ranges::max_element(bytes, {}, &std::pair<const std::string, std::int64_t>::second);
+  return most == bytes.end() ? "" : most->first;
+}
+
+void add_busiest_slice(SliceHints& hints, const CompletedLaunch& launch, const tensor::DeviceMemory& memory) {
+  const auto& slices = launch.record.slices;
+  const auto most = std::ranges::max_element(slices, {}, [](const auto& each) { return each.second.places.bytes; });
+  for (const auto& [at, slice] : slices) hints.bytes += slice.places.bytes;
+  if (hints.bytes == Bytes()) return;
+  hints.slice = to_text(most->first);
+  hints.tensor = main_tensor(most->first, most->second.places.blocks, memory);
+  hints.slice_bytes = most->second.places.bytes;
+  hints.times_mean = static_cast<double>(hints.slice_bytes.count()) * static_cast<double>(launch.plan.pes.size()) /
+                     static_cast<double>(hints.bytes.count());
+}
+
+void add_atomics(SliceHints& hints, const CompletedLaunch& launch, const tensor::DeviceMemory& memory) {
+  for (const auto& [at, slice] : launch.record.slices) {
+    hints.all_atomics += slice.places.all_atomics;
+    const auto& entries = slice.places.atomics.entries();
+    const auto most = std::ranges::max_element(entries, {}, &FrequentAddresses::Entry::amount);
+    if (most->amount <= hints.atomics) continue;
+    hints.atomics = most->amount;
+    hints.atomics_slice = to_text(at);
+    hints.atomics_place = memory.place_text(at, most->address);
+  }
+}
+
+}  // namespace
+
+void SliceHintsLog::add(const CompletedLaunch& launch, const tensor::DeviceMemory& memory) {
+  if (!launch.in_region) return;
+  const hardware::LaunchTimes& times = launch.times;
+  const std::tuple order{times.requested - times.completed, times.requested, launch.plan.device};
+  const auto [entry, is_new] = by_kernel_.try_emplace(launch.plan.name, Longest{order, {}});
+  if (!is_new && entry->second.order <= order) return;
+  SliceHints hints;
+  add_busiest_slice(hints, launch, memory);
+  hints.own_bytes = launch.record.distance.own_slice - launch.record.own_atomic_bytes;
+  add_atomics(hints, launch, memory);
+  entry->second = {order, std::move(hints)};
+}
+
+const SliceHints* SliceHintsLog::find(const std::string& kernel) const {
+  const auto found = by_kernel_.find(kernel);
+  return found == by_kernel_.end() ? nullptr : &found->second.hints;
+}
+
+}  // namespace kernbench::runtime

@@ -1,0 +1,44 @@
+// HBM slices that a launch asked for much more than the others, and atomics that meet in one place: for advice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "kernbench/units.h"
+#include "runtime/observe/launch_log.h"
+#include "tensor/placement/device_memory.h"
+
+namespace kernbench::runtime {
+
+/// What the accesses of a launch to HBM were.
+struct SliceHints {
+  // Without atomics: of the slice with most bytes.
+  std::string slice = {};   // "sip0.cube0.pe0"
+  std::string tensor = {};  // that most of them belong to; empty: not known
+  Bytes slice_bytes;
+  double times_mean = 0;   // over what each of the PEs' slices would have of all bytes
+  Bytes bytes, own_bytes;  // of all slices, and of the PEs' own ones
+  // Of the access of HBM that most of all atomics were made to.
+  std::int64_t atomics = 0, all_atomics = 0;
+  std::string atomics_slice = {}, atomics_place = {};  // place: "element [0] of sum"; empty: not known
+};
+
+/// Keeps the hints of the longest launch of each kernel in the region of interest; of several the first one.
+class SliceHintsLog {
+ public:
+  /// The launch has completed; its tensors are still there.
+  void add(const CompletedLaunch& launch, const tensor::DeviceMemory& memory);
+  /// Null: it was not launched in the region.
+  const SliceHints* find(const std::string& kernel) const;
+
+ private:
+  struct Longest {
+    std::tuple<Time, Time, int> order;  // the lowest comes first
+    SliceHints hints;
+  };
+  std::map<std::string, Longest> by_kernel_;
+};
+
+}  // namespace kernbench::runtime
