@@ -502,6 +502,24 @@ TEST_F(BenchFileTest, AnyBenchRunsWithTheComponentModelsOfALoadedFile) {
               HasSubstr("registers no collective algorithm and no component model"));
 }
 
+TEST_F(BenchFileTest, WhatAFileThrowsWhileItRegistersIsAnErrorOfTheFile) {
+  const auto error_of = [&](const std::string& name, const std::string& thrown) {
+    const std::string source = file(
+        "#include <kernbench/models.h>\n#include <stdexcept>\n"
+        "KERNBENCH_MODELS(registry) { (void)registry; throw " +
+            thrown + "; }\n",
+        name);
+    const Finished result = run({"vector_add", "-p", "n=64", "-q", "--load", source});
+    EXPECT_EQ(result.code, 2) << thrown;
+    EXPECT_THAT(result.err, HasSubstr(name + ": its KERNBENCH_MODELS threw "));
+    EXPECT_EQ(result.err.find(".so"), std::string::npos) << "the library is none of the user's files: " << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(error_of("seven.cpp", "7"), HasSubstr("int: 7 was thrown"));
+  EXPECT_THAT(error_of("table.cpp", "std::runtime_error(\"cannot read my table\")"),
+              HasSubstr("std::runtime_error: cannot read my table"));
+}
+
 TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <chrono>\n"
