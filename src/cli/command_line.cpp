@@ -142,7 +142,8 @@ struct DescribeTexts {
     add_text(*command, "--operation", operation, "OP", "Of an entry of the collectives file (default: all_reduce)");
     add_text(*command, "--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
     add_text(*command, "--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");
-    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--load", load, "FILE",
+             "C++ file with algorithms and models of your own, which are checked; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "In place of --algorithm: the schedule of an MSCCL file (XML)");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);
@@ -161,6 +162,7 @@ struct DescribeTexts {
       throw ConfigurationError(
           "describe needs a TOPOLOGY: a shipped topology's name (see \"kernbench list\") or a file");
     }
+    out.load = load;
     out.overrides = overrides_of(overrides);
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
@@ -178,13 +180,11 @@ struct DescribeTexts {
     request.operation = single("--operation", operation, "");
     if (!ranks.empty()) request.ranks = static_cast<int>(ccl_number_of("--ranks", single("--ranks", ranks, ""), 1));
     request.bytes = ccl_size_of("--bytes", single("--bytes", bytes, "1M"));
-    out.load = load;
   }
   void check_no_algorithm(DescribeFormat shown) const {
     const char* unused = !operation.empty() ? "--operation"
                          : !ranks.empty()   ? "--ranks"
                          : !bytes.empty()   ? "--bytes"
-                         : !load.empty()    ? "--load"
                                             : nullptr;
     if (unused != nullptr) throw ConfigurationError(std::string(unused) + " is for --algorithm NAME or --msccl FILE");
     if (shown == DescribeFormat::json)

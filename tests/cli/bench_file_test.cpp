@@ -502,6 +502,34 @@ TEST_F(BenchFileTest, AnyBenchRunsWithTheComponentModelsOfALoadedFile) {
               HasSubstr("registers no collective algorithm and no component model"));
 }
 
+TEST_F(BenchFileTest, DescribeChecksTheModelsOfALoadedFile) {
+  const std::string models = file(
+      "#include <kernbench/models.h>\n"
+      "#include <memory>\n"
+      "using namespace kernbench;\n"
+      "struct Slow final : DmaModel { Time setup(const DmaDescriptor&) override { return Time::microseconds(5); } };\n"
+      "KERNBENCH_MODELS(registry) {\n"
+      "  registry.add_dma(\"unhurried\", [](const auto&, const ModelParameters& parameters) {\n"
+      "    parameters.integer(\"steps\", 1);\n"
+      "    return std::make_unique<Slow>();\n  });\n"
+      "}\n",
+      "models.cpp");
+  const auto describe = [&](const std::string& model, const std::string& parameter) {
+    return cli::run({"/usr/bin/env", "XDG_CACHE_HOME=" + cache(), "KERNBENCH_CXX=" + compiler(), KERNBENCH_PROGRAM,
+                     "describe", "tiny", "--load", models, "--set", "pe.dma.model=" + model, "--set",
+                     "pe.dma.parameters." + parameter + "=2"});
+  };
+  const Finished known = describe("unhurried", "steps");
+  EXPECT_EQ(known.code, 0) << known.err;
+  EXPECT_THAT(known.out, HasSubstr("unhurried, of your own"));
+  const Finished typo = describe("unhuried", "steps");
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_THAT(typo.err, HasSubstr("did you mean \"unhurried\"?"));
+  const Finished parameter = describe("unhurried", "stepps");
+  EXPECT_EQ(parameter.code, 2);
+  EXPECT_THAT(parameter.err, HasSubstr("stepps"));
+}
+
 TEST_F(BenchFileTest, WhatAFileThrowsWhileItRegistersIsAnErrorOfTheFile) {
   const auto error_of = [&](const std::string& name, const std::string& thrown) {
     const std::string source = file(
