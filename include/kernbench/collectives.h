@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,10 +113,10 @@ class Elements {
   std::int64_t tiles() const;
   /// Part `index` of `count` parts of ceil(size / count) elements, the last ones shorter or empty. ValueError for an
   /// index that is not from 0 to count - 1.
-  Elements part(std::int64_t index, std::int64_t count) const;
-  /// Loads or stores one tile; ValueError for a tile that is not there.
-  tl::Tile load(std::int64_t tile) const;
-  void store(std::int64_t tile, const tl::Tile& value) const;
+  Elements part(std::int64_t index, std::int64_t count, Where where = Where::current()) const;
+  /// Loads or stores one tile; ValueError for a tile that is not there, and for a value of another shape than its.
+  tl::Tile load(std::int64_t tile, Where where = Where::current()) const;
+  void store(std::int64_t tile, const tl::Tile& value, Where where = Where::current()) const;
 
   /// For the library's own use.
   explicit Elements(std::shared_ptr<const kernbench::distributed::ElementRow> state) : state_(std::move(state)) {}
@@ -142,16 +143,18 @@ class Program {
   /// that does likewise may wait for ever.
   std::int64_t slots() const;
 
+  /// What there is one of has no block but 0: ValueError for others, and for blocks that are not there.
   /// The tensor of all_reduce, broadcast and reduce, which is input and output at once; block `block` of the input of
   /// reduce_scatter, all_to_all, and of scatter on its root (that for rank `block`); the input of all_gather and
   /// gather.
-  Elements input(int block = 0) const;
+  Elements input(int block = 0, Where where = Where::current()) const;
   /// Block `block` of the output of all_gather, all_to_all, and of gather on its root (that of rank `block`); the
   /// output of reduce_scatter and scatter.
-  Elements output(int block = 0) const;
+  Elements output(int block = 0, Where where = Where::current()) const;
 
   /// Sends a tile to the counterpart on a rank, and goes on while a free slot is left. What has one sender, receiver
-  /// and tag arrives in order. ValueError for a rank that is not there, or the own one.
+  /// and tag arrives in order. ValueError for a rank that is not there, or the own one; ProgramError ("NoChannelError")
+  /// for one to which the algorithm has declared no channel (receive: from which), whoever else has one.
   void send(int rank, const tl::Tile& tile, std::uint64_t tag = 0, Where where = Where::current()) const;
   /// Waits for the next tile from there, of the shape of tile `tile` of `like`.
   tl::Tile receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag = 0,
@@ -163,13 +166,14 @@ class Program {
 
   /// For the library's own use.
   Program(const Algorithm& algorithm, const kernbench::distributed::RankView& ranks,
-          const kernbench::distributed::CollectiveArguments& arguments);
+          const kernbench::distributed::CollectiveArguments& arguments, std::span<const Channel> channels);
   const kernbench::distributed::RankView& view() const { return ranks_; }
 
  private:
-  Operation operation_;
+  const Algorithm& algorithm_;
   const kernbench::distributed::RankView& ranks_;
   const kernbench::distributed::CollectiveArguments& arguments_;
+  std::span<const Channel> channels_;  // that the algorithm has declared, in their order
   std::vector<int> levels_;
 };
 
@@ -186,7 +190,7 @@ struct Algorithm {
   /// a ValueError with this reason; `auto` takes another one. Its answer must follow from its arguments alone, which
   /// are the same on all ranks. Without a function it takes every call.
   std::function<std::string(const Group&, const Call&)> validator = {};
-  /// The channels that the kernel uses; each once, none from a rank to itself.
+  /// The channels that the kernel uses, and no others; each once, none from a rank to itself.
   std::function<std::vector<Channel>(const Shape&)> channels = {};
   /// What each PE of a rank does; also called with one rank.
   std::function<void(Program&)> kernel = {};

@@ -43,6 +43,13 @@ class Ring {
     if (size_ == capacity_) grow();
     (*this)[size_++] = std::move(element);
   }
+  /// Puts an element before all others.
+  void push_front(T element) {
+    if (size_ == capacity_) grow();
+    head_ = (head_ - 1) & mask_;
+    ++size_;
+    front() = std::move(element);
+  }
   /// REQUIRES: !empty().
   void pop_front() {
     let_go(front());

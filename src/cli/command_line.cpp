@@ -100,6 +100,24 @@ std::string single(const std::string& option, const Texts& values, const std::st
   return value;
 }
 
+/// What ends a simulation that never would.
+struct LimitTexts {
+  Texts max_time, watchdog;
+
+  void declare_max_time(CLI::App& command) {
+    add_text(command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
+  }
+  void declare_watchdog(CLI::App& command) {
+    add_text(command, "--watchdog", watchdog, "SECONDS",
+             "Longest computation without a wait, on the clock (default: 60; 0: any)");
+  }
+  void into(SimulateOptions& options) const {
+    const std::string bound = single("--max-time", max_time, "");
+    if (!bound.empty()) options.max_time = max_time_of(bound);
+    options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
+  }
+};
+
 struct ListTexts {
   Texts colour;
 
@@ -124,7 +142,8 @@ struct DescribeTexts {
     add_text(*command, "--operation", operation, "OP", "Of an entry of the collectives file (default: all_reduce)");
     add_text(*command, "--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
     add_text(*command, "--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");
-    add_text(*command, "--load", load, "FILE", "C++ file with collective algorithms of your own; repeatable");
+    add_text(*command, "--load", load, "FILE",
+             "C++ file with algorithms and models of your own, which are checked; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "In place of --algorithm: the schedule of an MSCCL file (XML)");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);
@@ -143,6 +162,7 @@ struct DescribeTexts {
       throw ConfigurationError(
           "describe needs a TOPOLOGY: a shipped topology's name (see \"kernbench list\") or a file");
     }
+    out.load = load;
     out.overrides = overrides_of(overrides);
     out.colour = colour_of(single("--color", colour, "auto"));
     return out;
@@ -160,13 +180,11 @@ struct DescribeTexts {
     request.operation = single("--operation", operation, "");
     if (!ranks.empty()) request.ranks = static_cast<int>(ccl_number_of("--ranks", single("--ranks", ranks, ""), 1));
     request.bytes = ccl_size_of("--bytes", single("--bytes", bytes, "1M"));
-    out.load = load;
   }
   void check_no_algorithm(DescribeFormat shown) const {
     const char* unused = !operation.empty() ? "--operation"
                          : !ranks.empty()   ? "--ranks"
                          : !bytes.empty()   ? "--bytes"
-                         : !load.empty()    ? "--load"
                                             : nullptr;
     if (unused != nullptr) throw ConfigurationError(std::string(unused) + " is for --algorithm NAME or --msccl FILE");
     if (shown == DescribeFormat::json)
@@ -175,9 +193,9 @@ struct DescribeTexts {
 };
 
 struct RunTexts {
-  Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_time, max_polls, stack_size, watchdog,
-      json, op_log, trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler,
-      cxxflags, load;
+  Texts bench, topology, overrides, parameters, seed, reads, memory, threads, max_polls, stack_size, json, op_log,
+      trace, wait_graph, detailed_launches, correlation_id, report, colour, bench_of_file, compiler, cxxflags, load;
+  LimitTexts limits;
   bool no_data = false, exact_events = false, no_explain = false, skip_floating = false, explain = false, quiet = false,
        no_cache = false;
   bool whole_run = false, alike_devices = false, detect_races = false, quick_plans = false;
@@ -209,12 +227,11 @@ struct RunTexts {
     command->add_flag("--skip-floating-point-ops", skip_floating, "Leave them out: same times, their checks skipped")
         ->disable_flag_override();
     add_text(*command, "--threads", threads, "N", "Host threads that compute values (default: 0, all processors)");
-    add_text(*command, "--max-time", max_time, "TIME", "Stop with an error beyond this simulated time, such as 10ms");
+    limits.declare_max_time(*command);
     add_text(*command, "--max-polls", max_polls, "N",
              "Tries in vain of each fiber that polls before that is a livelock");
     add_text(*command, "--stack-size", stack_size, "SIZE", "Least stack of programs, ranks and kernels, such as 8MiB");
-    add_text(*command, "--watchdog", watchdog, "SECONDS",
-             "Longest computation without a wait, on the clock (default: 60; 0: any)");
+    limits.declare_watchdog(*command);
     add_text(*command, "--json", json, "FILE", "Write the result as JSON; '-' is standard output, without the table");
     add_text(*command, "--op-log", op_log, "FILE", "Write one line per operation of the simulated engines");
     add_text(*command, "--trace", trace, "FILE", "Write a timeline, for ui.perfetto.dev");
@@ -262,13 +279,11 @@ struct RunTexts {
     options.skip_floating_point_ops = skip_floating;
     options.uninitialized_memory = uninitialized_memory_of(single("--uninitialized-memory", memory, "poison"));
     options.threads = threads_of(single("--threads", threads, "0"));
-    const std::string bound = single("--max-time", max_time, "");
-    if (!bound.empty()) options.max_time = max_time_of(bound);
+    limits.into(options);
     const std::string polls = single("--max-polls", max_polls, "");
     if (!polls.empty()) options.max_polls = max_polls_of(polls);
     const std::string stack = single("--stack-size", stack_size, "");
     if (!stack.empty()) options.stack_size = stack_size_of(stack);
-    options.watchdog_seconds = watchdog_of(single("--watchdog", watchdog, "60"));
     options.operation_log = single("--op-log", op_log, "");
     options.trace = single("--trace", trace, "");
     options.correlation_id = single("--correlation-id", correlation_id, "");
@@ -373,6 +388,7 @@ struct DiffTexts {
 struct CclTexts {
   Texts operation, topology, overrides, least, most, step, factor, average, devices, threads, iterations, warm_ups,
       calls, check, reduction, type, root, algorithms, load, msccl, tune, json, csv;
+  LimitTexts limits;
   bool compare = false, bound = false, alike_devices = false;
   /// Options of nccl-tests that say how its process works.
   struct Ignored {
@@ -415,6 +431,8 @@ struct CclTexts {
     add_text(*command, "--load", load, "FILE", "C++ file with algorithms and component models of your own; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "MSCCL file (XML) whose schedule is run, beside --algo; repeatable");
     add_text(*command, "--tune", tune, "FILE", "Write the best algorithm of each size, of --algo or of all, for auto");
+    limits.declare_max_time(*command);
+    limits.declare_watchdog(*command);
     command->add_flag("--alike-devices", alike_devices, "All devices do the same: measure one of them")
         ->disable_flag_override();
     command->add_flag("--compare", compare, "Bus bandwidth side by side, the best marked: of --algo, or of all")
@@ -433,6 +451,7 @@ struct CclTexts {
     if (request.operation.empty()) throw ConfigurationError("ccl needs an OPERATION, such as all_reduce");
     out.options.topology = single("--topology", topology, "ahbm-2sip");
     out.options.overrides = overrides_of(overrides);
+    limits.into(out.options);
     sizes_into(request.sizes);
     request.iterations = ccl_number_of("-n", single("-n", iterations, "20"), 1);
     request.warm_ups = ccl_number_of("-w", single("-w", warm_ups, "1"), 0);

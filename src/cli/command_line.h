@@ -15,6 +15,7 @@
 #include "distributed/algorithm_description.h"
 #include "kernbench/error.h"
 #include "report/sections/table.h"
+#include "topology/models.h"
 
 namespace kernbench::cli {
 
@@ -44,7 +45,8 @@ struct ListCommand {
 struct DescribeCommand {
   std::string topology;
   std::optional<distributed::DescriptionRequest> algorithm;  // in place of the topology, on which it runs
-  std::vector<std::string> load;                             // C++ files with collective algorithms
+  std::vector<std::string> load;                             // C++ files with collective algorithms and models
+  std::optional<topology::ModelNames> models;                // of these files; none: the topology may name any
   std::string msccl;                                         // file whose schedule is the algorithm
   std::vector<std::string> overrides;
   DescribeFormat format = DescribeFormat::table;

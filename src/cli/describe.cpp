@@ -7,6 +7,7 @@
 #include "cli/msccl_file.h"
 #include "cli/status_line.h"
 #include "distributed/collectives_file.h"
+#include "kernbench/simulate.h"
 #include "topology/load.h"
 
 namespace kernbench::cli {
@@ -25,12 +26,30 @@ std::string describe_algorithm(const DescribeCommand& command, const Environment
   return algorithm_table(description, use_colour(command.colour, environment.out_is_terminal));
 }
 
+/// The machine with the models of the files; it is built, so that the models see their parameters.
+DescribeCommand with_models(const DescribeCommand& command, const Environment& environment) {
+  StatusLine status(environment.err, environment.err_is_terminal);
+  SimulateOptions options;
+  options.topology = command.topology;
+  options.overrides = command.overrides;
+  options.models = extensions_of(command.load, {}, false, environment, status).models;
+  options.data = false;
+  DescribeCommand with = command;
+  with.models = names_of(options.models);
+  if (!command.topology.empty()) simulate(options, [] {});
+  return with;
+}
+
+std::string describe_machine(const DescribeCommand& command, const Environment& environment) {
+  const bool colour = use_colour(command.colour, environment.out_is_terminal);
+  return environment.describe(command.load.empty() ? command : with_models(command, environment), colour);
+}
+
 }  // namespace
 
 ExitCode describe(const DescribeCommand& command, const Environment& environment) {
-  environment.out(command.algorithm
-                      ? describe_algorithm(command, environment)
-                      : environment.describe(command, use_colour(command.colour, environment.out_is_terminal)));
+  environment.out(command.algorithm ? describe_algorithm(command, environment)
+                                    : describe_machine(command, environment));
   return ExitCode::ok;
 }
 

@@ -36,9 +36,9 @@ std::vector<TopologyEntry> shipped_topologies() {
 
 std::string describe_topology(const DescribeCommand& command, bool colour) {
   if (command.format == DescribeFormat::json_schema) return topology::json_schema();
-  // A machine may name models of a program that is not here.
-  const topology::Topology topology =
-      topology::load_topology(command.topology, command.overrides, {}, topology::ModelNames{.any = true});
+  // Without files a machine may name models of a program that is not here.
+  const topology::Topology topology = topology::load_topology(
+      command.topology, command.overrides, {}, command.models.value_or(topology::ModelNames{.any = true}));
   switch (command.format) {
     case DescribeFormat::yaml:
       return topology::to_yaml(topology);

@@ -569,17 +569,19 @@ void AutomaticChoice::take_measured(CollectiveOperation operation, const GroupDe
   file_ = spec.tuning->file();
 }
 
-std::string AutomaticChoice::reason() const {
-  if (!measured_.empty()) return "best by measurement in " + file_;
+const CollectiveAlgorithm* AutomaticChoice::measured_of(std::int64_t bytes) const {
+  const auto after = measured_.upper_bound(bytes);
+  return after == measured_.begin() ? nullptr : std::prev(after)->second;
+}
+
+std::string AutomaticChoice::reason(std::int64_t bytes) const {
+  if (measured_of(bytes) != nullptr) return "best by measurement in " + file_;
   return costs_.size() == 1 ? "only candidate" : "least cost";
 }
 
 const CollectiveAlgorithm* AutomaticChoice::of(std::int64_t bytes, const Accepts& accepts) const {
-  if (!measured_.empty()) {
-    const auto after = measured_.upper_bound(bytes);
-    const CollectiveAlgorithm* measured = (after == measured_.begin() ? after : std::prev(after))->second;
-    if (accepts(*measured)) return measured;
-  }
+  const CollectiveAlgorithm* measured = measured_of(bytes);
+  if (measured != nullptr && accepts(*measured)) return measured;
   const AlgorithmCost* best = nullptr;
   for (const AlgorithmCost& cost : costs_) {
     if (best != nullptr && cost.of(bytes) >= kMargin * best->of(bytes)) continue;

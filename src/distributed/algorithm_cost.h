@@ -156,16 +156,18 @@ class AutomaticChoice {
   /// Of those that accept the call; null: none does.
   using Accepts = std::function<bool(const CollectiveAlgorithm&)>;
   const CollectiveAlgorithm* of(std::int64_t bytes, const Accepts& accepts) const;
-  /// Why: "least cost", "only candidate", or "best by measurement in FILE".
-  std::string reason() const;
+  /// Why, of a size: "least cost", "only candidate", or "best by measurement in FILE".
+  std::string reason(std::int64_t bytes) const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }
 
  private:
   /// Takes the measured algorithms of the group, if there are some. ConfigurationError for one that cannot run on it.
   void take_measured(CollectiveOperation operation, const GroupDescription& group);
+  /// The measured one of a size; null below the first one that was measured.
+  const CollectiveAlgorithm* measured_of(std::int64_t bytes) const;
 
   std::vector<AlgorithmCost> costs_;
-  std::map<std::int64_t, const CollectiveAlgorithm*> measured_;  // by the size from which on; empty: by cost
+  std::map<std::int64_t, const CollectiveAlgorithm*> measured_;  // by the size from which on; else by cost
   std::string file_;                                             // of the measurements
 };
 

@@ -69,8 +69,10 @@ std::pair<AlgorithmSpec, CollectiveOperation> resolve(const DescriptionRequest& 
 void check_ranks(int ranks, const topology::Topology& machine) {
   const std::int64_t most = machine.system.sips * machine.pes_per_sip();
   if (ranks >= 2 && ranks <= most) return;
-  throw ConfigurationError(fmt::format("{} ranks: an algorithm needs 2 or more, and the machine has {} SIPs and {} PEs",
-                                       ranks, machine.system.sips, most));
+  throw ConfigurationError(
+      fmt::format("{} ranks: an algorithm needs 2 or more, and the machine has {} SIPs and {} PEs; name their number "
+                  "with --ranks, or more SIPs with --set system.sips.count=N",
+                  ranks, machine.system.sips, most));
 }
 
 PeCoordinate last_pe(SipId sip, const topology::Topology& machine) {
@@ -138,7 +140,7 @@ AlgorithmDescription describe_algorithm(const DescriptionRequest& request, const
   if (out.spec.is_automatic(operation)) {
     const AutomaticChoice choice(operation, group, members, network);
     out.algorithm = &choice.of(out.bytes.count());
-    out.reason = choice.reason();
+    out.reason = choice.reason(out.bytes.count());
   } else {
     out.algorithm = &out.spec.table->find(operation, out.spec.algorithm_for(operation));
   }

@@ -218,12 +218,12 @@ std::vector<torch::Tensor> outputs_of(const CollectiveCall& call) {
 }
 
 /// What decides the bits of a reduction, for the launch's result; none of what folds nothing.
-std::optional<PlanResult> plan_of(const CollectiveAlgorithm& algorithm, const Group& group) {
+std::optional<PlanResult> plan_of(const CollectiveAlgorithm& algorithm, const Group& group, std::int64_t bytes) {
   if (algorithm.fold_order.empty() || group.size() == 1) return {};
-  return PlanResult{
-      .of = "collective",
-      .choices = {{"fold order", std::string(algorithm.fold_order)}, {"chosen", group.reason_of(algorithm.operation)}},
-      .estimated = {}};
+  return PlanResult{.of = "collective",
+                    .choices = {{"fold order", std::string(algorithm.fold_order)},
+                                {"chosen", group.reason_of(algorithm.operation, bytes)}},
+                    .estimated = {}};
 }
 
 /// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the
@@ -259,7 +259,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const CollectiveAlgorithm& algorithm = algorithm_of_call(group, call, bytes, work.pes, context);
   if (call.names_algorithm) call.fingerprint.algorithm = algorithm.name;
   work.kernel = algorithm.name;
-  work.plan = plan_of(algorithm, group);
+  work.plan = plan_of(algorithm, group, bytes);
   const std::uint64_t sequence = group.call(handle.member, call.fingerprint);
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());

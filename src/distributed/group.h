@@ -50,8 +50,8 @@ class Group {
   /// Likewise of an automatic choice of those that accept the call; null: none does. The named one may not.
   const CollectiveAlgorithm* algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
                                           const std::function<bool(const CollectiveAlgorithm&)>& accepts);
-  /// Why that one: "least cost", "only candidate", "best by measurement in FILE", or "named".
-  std::string reason_of(CollectiveOperation operation) const;
+  /// Why that one, of so many bytes: "least cost", "only candidate", "best by measurement in FILE", or "named".
+  std::string reason_of(CollectiveOperation operation, std::int64_t bytes) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   /// What an operation of the group that begins on some of its ranks leaves to the others: as many entries as any
   /// operation can need of another group that has some of these ranks and not all of them.

@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/quantity.h"
@@ -14,6 +15,8 @@
 #include "distributed/algorithms/slices.h"
 #include "kernbench/collectives.h"
 #include "kernbench/error.h"
+#include "tile/memory/memory_access.h"
+#include "tile/program/conversion.h"
 
 namespace kernbench {
 namespace {
@@ -77,7 +80,24 @@ using distributed::RankView;
 
 namespace {
 
-Piece tile_at(const ElementRow& row, std::int64_t tile) {
+/// "kernel relay#0.0 on sip0.cube0.pe0 (program 0), mine.cpp:24"
+std::string place_of(const char* call, const Where& where) {
+  return tile::site_of(tile::access_call(call, call, where)).text();
+}
+
+std::string text_of(const Algorithm& algorithm, std::int64_t rank, const char* call, const std::string& reason) {
+  return fmt::format("algorithm {} on rank {}: {}: {}", algorithm.name, rank, call, reason);
+}
+
+[[noreturn]] void refuse(const Algorithm& algorithm, std::int64_t rank, const char* call, const std::string& reason,
+                         const Where& where) {
+  throw ValueError(text_of(algorithm, rank, call, reason), place_of(call, where));
+}
+[[noreturn]] void refuse(const ElementRow& row, const char* call, const std::string& reason, const Where& where) {
+  refuse(*row.algorithm, row.rank, call, reason, where);
+}
+
+Piece tile_at(const ElementRow& row, std::int64_t tile, const char* call, const Where& where) {
   Piece found;
   bool any = false;
   if (tile >= 0)
@@ -86,38 +106,101 @@ Piece tile_at(const ElementRow& row, std::int64_t tile) {
       any = true;
     });
   if (any) return found;
-  throw ValueError(fmt::format("there is no tile {} of these elements: they have {} tiles", tile,
-                               distributed::tiles_of(row.pieces, row.tile_elements)));
+  refuse(row, call,
+         fmt::format("there is no tile {} of these elements of the {}: they have {} tiles", tile, row.tensor,
+                     distributed::tiles_of(row.pieces, row.tile_elements)),
+         where);
 }
 
-const tensor::DevicePart& other_rank(const RankView& ranks, int rank, const char* call) {
+/// The tile is stored as a whole: a value of another shape would leave a part of it, or reach beyond it.
+void check_shape(const ElementRow& row, std::int64_t tile, const tl::Extents& shape, const tl::Tile& value,
+                 const Where& where) {
+  if (!value.defined()) return;  // which the store refuses
+  const tl::Extents given = value.shape();
+  if (given == shape) return;
+  const bool other_number = given.numel() != shape.numel();
+  const std::string has = other_number
+                              ? fmt::format("{} elements, the value {}", shape.numel(), given.numel())
+                              : fmt::format("the shape {}, the value {}", tile::to_text(shape), tile::to_text(given));
+  refuse(row, "store",
+         fmt::format("tile {} of these elements of the {} has {}; give a value of its shape", tile, row.tensor, has),
+         where);
+}
+
+/// Who talks to whom by which call of the program.
+struct Talk {
+  const Algorithm& algorithm;
+  const RankView& ranks;
+  std::span<const Channel> channels;
+  bool sends;
+
+  const char* call() const { return sends ? "send" : "receive"; }
+};
+
+/// The rank at the other end of a channel that the algorithm has declared.
+const tensor::DevicePart& other_rank(const Talk& talk, int rank, const Where& where) {
+  const auto& [algorithm, ranks, channels, sends] = talk;
+  const int own = static_cast<int>(ranks.rank);
   if (rank < 0 || rank >= ranks.size)
-    throw ValueError(fmt::format("{}: there is no rank {}: they are 0 to {}", call, rank, ranks.size - 1));
-  if (rank == ranks.rank)
-    throw ValueError(fmt::format("{}: rank {} is the program's own; load and store need no message", call, rank));
-  return ranks.part(rank);
+    refuse(algorithm, own, talk.call(), fmt::format("there is no rank {}: they are 0 to {}", rank, ranks.size - 1),
+           where);
+  if (rank == own)
+    refuse(algorithm, own, talk.call(),
+           fmt::format("rank {} is the program's own; load and store need no message", rank), where);
+  const Channel channel = sends ? Channel(own, rank) : Channel(rank, own);
+  if (std::ranges::binary_search(channels, channel)) return ranks.part(rank);
+  const std::string way = fmt::format("from rank {} to rank {}", channel.first, channel.second);
+  // Where ranks fail alike one text stands for all: the places stay apart, and say which goes with which.
+  throw ProgramError(
+      "NoChannelError",
+      text_of(algorithm, own, talk.call(),
+              fmt::format("the algorithm declares no channel {}; add it to what Algorithm::channels yields", way)),
+      place_of(talk.call(), where) + ", " + way);
 }
 
 bool has_one_tensor(Operation operation) {
   return operation == Operation::all_reduce || operation == Operation::broadcast || operation == Operation::reduce;
 }
 
+/// A call of Program::input or output.
+struct BlockCall {
+  const Algorithm& algorithm;
+  const RankView& ranks;
+  const char* name;
+  Where where;
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    collectives::refuse(algorithm, ranks.rank, name, reason, where);
+  }
+  void require_only_one(int block) const {
+    if (block == 0) return;
+    const auto operation = distributed::name(distributed::operation_of(algorithm.operation));
+    refuse(
+        fmt::format("there is no block {} of the {} of {}: it is one; leave the number out", block, name, operation));
+  }
+};
+
 /// The elements of all_reduce, broadcast and reduce.
-ElementRow whole_row(const RankView& ranks, const CollectiveArguments& arguments) {
-  ElementRow row{{*arguments.tensor}, {}, ranks.tile_elements};
+ElementRow whole_row(const BlockCall& call, const CollectiveArguments& arguments) {
+  ElementRow row{{*arguments.tensor}, {}, call.ranks.tile_elements, &call.algorithm, call.ranks.rank, call.name};
   distributed::for_each_own_range(arguments, [&](distributed::Range range) {
     if (range.begin < range.end) row.pieces.push_back({range.begin, 1, 0, range.end - range.begin});
   });
   return row;
 }
 
-/// A block of a list; `what` names it for errors.
-ElementRow block_row(const RankView& ranks, std::span<const distributed::BlockRow> rows, std::span<const Pieces> shares,
-                     std::int64_t row, std::int64_t share, const char* what) {
-  if (rows.empty()) throw ValueError(fmt::format("{}: only the root has blocks", what));
+/// A block of a list.
+ElementRow block_row(const BlockCall& call, std::span<const distributed::BlockRow> rows, std::span<const Pieces> shares,
+                     std::int64_t row, std::int64_t share) {
+  if (rows.empty()) call.refuse("only the root has blocks");
   if (row < 0 || row >= std::ssize(rows))
-    throw ValueError(fmt::format("{}: there is no block {}: they are 0 to {}", what, row, std::ssize(rows) - 1));
-  return {rows[static_cast<std::size_t>(row)], shares[static_cast<std::size_t>(share)], ranks.tile_elements};
+    call.refuse(fmt::format("there is no block {}: they are 0 to {}", row, std::ssize(rows) - 1));
+  return {rows[static_cast<std::size_t>(row)],
+          shares[static_cast<std::size_t>(share)],
+          call.ranks.tile_elements,
+          &call.algorithm,
+          call.ranks.rank,
+          call.name};
 }
 
 Elements elements_of(ElementRow row) {
@@ -147,23 +230,28 @@ std::int64_t Elements::size() const {
 std::int64_t Elements::tiles() const {
   return distributed::tiles_of(state_->pieces, state_->tile_elements);
 }
-Elements Elements::part(std::int64_t index, std::int64_t count) const {
+Elements Elements::part(std::int64_t index, std::int64_t count, Where where) const {
   if (index < 0 || index >= count)
-    throw ValueError(fmt::format("there is no part {} of {}: they are 0 to {}", index, count, count - 1));
+    refuse(*state_, "part", fmt::format("there is no part {} of {}: they are 0 to {}", index, count, count - 1), where);
   return Elements(std::make_shared<const ElementRow>(
-      ElementRow{state_->row, distributed::part_of(state_->pieces, index, count), state_->tile_elements}));
+      ElementRow{state_->row, distributed::part_of(state_->pieces, index, count), state_->tile_elements,
+                 state_->algorithm, state_->rank, state_->tensor}));
 }
-tl::Tile Elements::load(std::int64_t tile) const {
-  return distributed::load(state_->row, tile_at(*state_, tile));
+tl::Tile Elements::load(std::int64_t tile, Where where) const {
+  return distributed::load(state_->row, tile_at(*state_, tile, "load", where), where);
 }
-void Elements::store(std::int64_t tile, const tl::Tile& value) const {
-  distributed::store(state_->row, tile_at(*state_, tile), value);
+void Elements::store(std::int64_t tile, const tl::Tile& value, Where where) const {
+  const Piece at = tile_at(*state_, tile, "store", where);
+  check_shape(*state_, tile, distributed::shape_of(at), value, where);
+  distributed::store(state_->row, at, value, where);
 }
 
-Program::Program(const Algorithm& algorithm, const RankView& ranks, const CollectiveArguments& arguments)
-    : operation_(algorithm.operation),
+Program::Program(const Algorithm& algorithm, const RankView& ranks, const CollectiveArguments& arguments,
+                 std::span<const Channel> channels)
+    : algorithm_(algorithm),
       ranks_(ranks),
       arguments_(arguments),
+      channels_(channels),
       levels_(ranks.levels.begin(), ranks.levels.end()) {}
 
 int Program::rank() const {
@@ -185,31 +273,42 @@ std::int64_t Program::slots() const {
   return ranks_.window;
 }
 
-Elements Program::input(int block) const {
-  if (has_one_tensor(operation_)) return elements_of(whole_row(ranks_, arguments_));
+Elements Program::input(int block, Where where) const {
+  const BlockCall call{algorithm_, ranks_, "input", where};
+  const Operation operation = algorithm_.operation;
+  const bool whole = has_one_tensor(operation);
+  const bool one = operation == Operation::all_gather || operation == Operation::gather;
+  if (whole || one) call.require_only_one(block);
+  if (whole) return elements_of(whole_row(call, arguments_));
   const auto& blocks = arguments_.blocks;
-  const bool one = operation_ == Operation::all_gather || operation_ == Operation::gather;
-  const auto shares = operation_ == Operation::all_gather ? blocks.received : blocks.sent;
-  return elements_of(block_row(ranks_, blocks.inputs, shares, one ? 0 : block, one ? ranks_.rank : block, "input"));
+  const auto shares = operation == Operation::all_gather ? blocks.received : blocks.sent;
+  return elements_of(block_row(call, blocks.inputs, shares, block, one ? ranks_.rank : block));
 }
 
-Elements Program::output(int block) const {
-  if (has_one_tensor(operation_)) return elements_of(whole_row(ranks_, arguments_));
+Elements Program::output(int block, Where where) const {
+  const BlockCall call{algorithm_, ranks_, "output", where};
+  const Operation operation = algorithm_.operation;
+  const bool whole = has_one_tensor(operation);
+  const bool one = operation == Operation::reduce_scatter || operation == Operation::scatter;
+  if (whole || one) call.require_only_one(block);
+  if (whole) return elements_of(whole_row(call, arguments_));
   const auto& blocks = arguments_.blocks;
-  const bool one = operation_ == Operation::reduce_scatter || operation_ == Operation::scatter;
-  const auto shares = operation_ == Operation::reduce_scatter ? blocks.sent : blocks.received;
-  return elements_of(block_row(ranks_, blocks.outputs, shares, one ? 0 : block, one ? ranks_.rank : block, "output"));
+  const auto shares = operation == Operation::reduce_scatter ? blocks.sent : blocks.received;
+  return elements_of(block_row(call, blocks.outputs, shares, block, one ? ranks_.rank : block));
 }
 
 void Program::send(int rank, const tl::Tile& tile, std::uint64_t tag, Where where) const {
-  tl::isend(tile, distributed::counterpart_on(other_rank(ranks_, rank, "send")), tag, where);
-  tl::wait_group(ranks_.window);
+  const Talk talk{algorithm_, ranks_, channels_, true};
+  tl::isend(tile, distributed::counterpart_on(other_rank(talk, rank, where)), tag, where);
+  tl::wait_group(ranks_.window, where);
 }
 
 tl::Tile Program::receive(int rank, const Elements& like, std::int64_t tile, std::uint64_t tag, Where where) const {
   const ElementRow& row = like.state();
-  return tl::recv(row.row.tensor.dtype(), distributed::shape_of(tile_at(row, tile)),
-                  distributed::counterpart_on(other_rank(ranks_, rank, "receive")), tag, where);
+  const Talk talk{algorithm_, ranks_, channels_, false};
+  const tl::Peer peer = distributed::counterpart_on(other_rank(talk, rank, where));
+  return tl::recv(row.row.tensor.dtype(), distributed::shape_of(tile_at(row, tile, talk.call(), where)), peer, tag,
+                  where);
 }
 
 tl::Tile Program::reduce(const tl::Tile& a, const tl::Tile& b) const {

@@ -28,6 +28,9 @@ void add(std::map<std::string, Factory, std::less<>>& models, const char* kind,
          std::span<const std::string_view> built_in, const std::string& name, Factory factory) {
   const std::string what = std::string(kind) + " model " + in_quotes(name);
   if (!is_name(name)) throw ValueError(what + ": a name is 1 to 64 letters, digits, '.', '_' and '-'");
+  if (name == "null" || name == "Null" || name == "NULL") {
+    throw ValueError(what + ": a topology file reads this name as no value; choose another one");
+  }
   if (!factory) throw ValueError(what + " has no factory: pass a function that makes the model");
   if (std::ranges::find(built_in, name) != built_in.end()) {
     throw ValueError(what + ": a built-in model has this name; choose another one");

@@ -91,7 +91,10 @@ auto Models::make(const Registered& registered, const char* section, const std::
   } catch (...) {
     raise_model_error(name, part, {});
   }
-  if (model == nullptr) throw ProgramError("ModelError", "the factory of model \"" + name + "\" made none");
+  if (model == nullptr) {
+    throw ProgramError("ModelError", "the factory of model " + in_quotes(name) + " made none for " + to_text(part) +
+                                         ": it returned nullptr; return a model, or throw why there is none");
+  }
   return model;
 }
 
@@ -101,11 +104,15 @@ std::pair<std::string, std::string> told_apart(Time one, Time other) {
   return {to_text(one), to_text(other)};
 }
 
+std::string own_model_text(const std::string& model, PartId part) {
+  return "the model " + in_quotes(model) + " of " + to_text(part);
+}
+
 void raise_model_error(const std::string& model, PartId part, std::optional<Time> when) {
   const std::string who =
-      when ? "the model " + in_quotes(model) + " of " : "the factory of model " + in_quotes(model) + " for ";
+      when ? own_model_text(model, part) : "the factory of model " + in_quotes(model) + " for " + to_text(part);
   const std::string at = when ? " at " + to_text(*when) : "";
-  throw ProgramError("ModelError", who + to_text(part) + " threw" + at + ": " + told_by(std::current_exception()));
+  throw ProgramError("ModelError", who + " threw" + at + ": " + told_by(std::current_exception()));
 }
 
 ComputeLaw gemm_law(const std::string& model) {

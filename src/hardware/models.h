@@ -59,6 +59,9 @@ class Models {
 /// "2.5 us" and "3 us", or picoseconds where two times that differ would look alike.
 std::pair<std::string, std::string> told_apart(Time one, Time other);
 
+/// The model "open_page" of sip0.cube0.pe1.hbm.channel0.
+std::string own_model_text(const std::string& model, PartId part);
+
 /// Throws a ModelError for the exception that is being handled, which the model of `part` threw at `when`, or, without
 /// a time, the factory of the model.
 [[noreturn]] void raise_model_error(const std::string& model, PartId part, std::optional<Time> when);

@@ -235,6 +235,11 @@ class SpecReader {
     }
     try {
       const std::int64_t count = Traits::count(std::string_view(node.text));
+      const bool has_one_value = field.minimum == field.maximum;
+      if (has_one_value && count != field.minimum) {
+        return fmt::format("must be {} ({}), found {}", Traits::print(field.minimum), field.documentation,
+                           in_quotes(node.text));
+      }
       if (count < field.minimum) {
         return fmt::format("must be at least {}, found {}", Traits::print(field.minimum), in_quotes(node.text));
       }

@@ -502,6 +502,52 @@ TEST_F(BenchFileTest, AnyBenchRunsWithTheComponentModelsOfALoadedFile) {
               HasSubstr("registers no collective algorithm and no component model"));
 }
 
+TEST_F(BenchFileTest, DescribeChecksTheModelsOfALoadedFile) {
+  const std::string models = file(
+      "#include <kernbench/models.h>\n"
+      "#include <memory>\n"
+      "using namespace kernbench;\n"
+      "struct Slow final : DmaModel { Time setup(const DmaDescriptor&) override { return Time::microseconds(5); } };\n"
+      "KERNBENCH_MODELS(registry) {\n"
+      "  registry.add_dma(\"unhurried\", [](const auto&, const ModelParameters& parameters) {\n"
+      "    parameters.integer(\"steps\", 1);\n"
+      "    return std::make_unique<Slow>();\n  });\n"
+      "}\n",
+      "models.cpp");
+  const auto describe = [&](const std::string& model, const std::string& parameter) {
+    return cli::run({"/usr/bin/env", "XDG_CACHE_HOME=" + cache(), "KERNBENCH_CXX=" + compiler(), KERNBENCH_PROGRAM,
+                     "describe", "tiny", "--load", models, "--set", "pe.dma.model=" + model, "--set",
+                     "pe.dma.parameters." + parameter + "=2"});
+  };
+  const Finished known = describe("unhurried", "steps");
+  EXPECT_EQ(known.code, 0) << known.err;
+  EXPECT_THAT(known.out, HasSubstr("unhurried, of your own"));
+  const Finished typo = describe("unhuried", "steps");
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_THAT(typo.err, HasSubstr("did you mean \"unhurried\"?"));
+  const Finished parameter = describe("unhurried", "stepps");
+  EXPECT_EQ(parameter.code, 2);
+  EXPECT_THAT(parameter.err, HasSubstr("stepps"));
+}
+
+TEST_F(BenchFileTest, WhatAFileThrowsWhileItRegistersIsAnErrorOfTheFile) {
+  const auto error_of = [&](const std::string& name, const std::string& thrown) {
+    const std::string source = file(
+        "#include <kernbench/models.h>\n#include <stdexcept>\n"
+        "KERNBENCH_MODELS(registry) { (void)registry; throw " +
+            thrown + "; }\n",
+        name);
+    const Finished result = run({"vector_add", "-p", "n=64", "-q", "--load", source});
+    EXPECT_EQ(result.code, 2) << thrown;
+    EXPECT_THAT(result.err, HasSubstr(name + ": its KERNBENCH_MODELS threw "));
+    EXPECT_EQ(result.err.find(".so"), std::string::npos) << "the library is none of the user's files: " << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(error_of("seven.cpp", "7"), HasSubstr("int: 7 was thrown"));
+  EXPECT_THAT(error_of("table.cpp", "std::runtime_error(\"cannot read my table\")"),
+              HasSubstr("std::runtime_error: cannot read my table"));
+}
+
 TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <chrono>\n"

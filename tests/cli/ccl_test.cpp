@@ -586,6 +586,13 @@ TEST(CclTest, TheBestAlgorithmOfEachSizeIsWrittenForAutoWhichSaysSo) {
   EXPECT_EQ(row_of().reason, "best by measurement in " + tuned);
 }
 
+TEST(CclTest, ALimitOfSimulatedTimeStopsTheMeasurement) {
+  const Outcome outcome =
+      run_on_four({"all_reduce", "-b", "64", "-e", "64", "-n", "1", "-w", "0", "--max-time", "1ns"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("simulated time would pass the limit of 1 ns"));
+}
+
 TEST(CclTest, UsageErrorsNameTheOptionAndTheFix) {
   const auto error_of = [](std::vector<std::string> arguments) {
     const Outcome outcome = run(std::move(arguments));

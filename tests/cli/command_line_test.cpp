@@ -41,6 +41,16 @@ TEST(CommandLineTest, ARunHasItsDefaults) {
   EXPECT_EQ(run.colour, ColourMode::automatic);
 }
 
+TEST(CommandLineTest, ACollectiveHasTheLimitsOfARun) {
+  const auto plain = parse<CclCommand>({"ccl", "all_reduce"});
+  EXPECT_EQ(plain.options.watchdog_seconds, parse<RunCommand>({"run", "gemm"}).options.watchdog_seconds);
+  EXPECT_EQ(plain.options.watchdog_seconds, 60);
+  EXPECT_EQ(plain.options.max_time, Time::max());
+  const auto limited = parse<CclCommand>({"ccl", "all_reduce", "--max-time", "10ms", "--watchdog", "4"});
+  EXPECT_EQ(limited.options.max_time, Time::microseconds(10'000));
+  EXPECT_EQ(limited.options.watchdog_seconds, 4);
+}
+
 TEST(CommandLineTest, WhatIsReportedIsChosen) {
   EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report", "full"}).report, report::TableKind::full);
   EXPECT_EQ(parse<RunCommand>({"run", "gemm", "--report=short"}).report, report::TableKind::brief);

@@ -84,7 +84,7 @@ TEST(DescribeAlgorithm, UsageErrorsNameTheOptionAndTheFix) {
   EXPECT_THAT(error({"--format", "json"}), HasSubstr("--format json is for --algorithm NAME"));
   EXPECT_THAT(error({"--algorithm", "ring", "--ranks", "0"}), HasSubstr("--ranks"));
   EXPECT_THAT(error({"--ranks", "4"}), HasSubstr("--ranks is for --algorithm NAME"));
-  EXPECT_THAT(error({"--load", "x.cpp"}), HasSubstr("--load is for --algorithm NAME or --msccl FILE"));
+  EXPECT_THAT(error({"--load", "x.cpp"}), HasSubstr("this program loads no files"));
   EXPECT_THAT(error({"--algorithm", "ring", "--msccl", "x.xml"}), HasSubstr("give one of them"));
 }
 

@@ -504,7 +504,7 @@ TEST(AutomaticChoice, SaysWhyItChose) {
   const topology::Network network(full);
   AlgorithmSpec spec = automatic();
   const auto reason = [&] {
-    return AutomaticChoice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network).reason();
+    return AutomaticChoice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network).reason(1024);
   };
   EXPECT_EQ(reason(), "least cost");
   spec.candidates = {"ring_allreduce", "grid_ring_allreduce"};

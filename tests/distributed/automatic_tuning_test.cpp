@@ -78,6 +78,26 @@ TEST(TunedChoice, GoesByCostForGroupsThatWereNotMeasuredAndUnderANarrowerChoice)
   ::unsetenv("KB_ALGO");
 }
 
+TEST(TunedChoice, GoesByCostBelowTheFirstSize) {
+  SimulateOptions plain = machine_of(4);
+  plain.collectives = file_with("plain.yaml", "defaults: {algorithm: a}\nalgorithms: {a: {module: auto}}\n");
+  const std::string by_cost = taken(plain, {64}).front();
+  const std::string other = by_cost == "grid_ring" ? "double_tree" : "grid_ring";
+  const SimulateOptions tuned = tuned_machine("all_reduce: {4_sips: {4KiB: " + other + "_allreduce}}\n");
+  EXPECT_THAT(taken(tuned, {64, 4092, 4096}), ElementsAre(by_cost, taken(plain, {4092}).front(), other));
+  const auto outcome = run_ranks(tuned, 4, [](int rank) {
+    dist::init_process_group("ahbm", rank, 4);
+    for (const std::int64_t elements : {16, 4096}) dist::all_reduce(torch::zeros({elements}, torch::device("ahbm")));
+  });
+  std::vector<std::string> reasons;
+  for (const auto& launch : outcome.run.launches) {
+    if (launch.device != 0 || !launch.plan) continue;
+    for (const auto& choice : launch.plan->choices)
+      if (choice.first == "chosen") reasons.push_back(choice.second);
+  }
+  EXPECT_THAT(reasons, ElementsAre("least cost", HasSubstr("best by measurement in ")));
+}
+
 TEST(TunedChoice, OfAnAlgorithmThatCannotRunIsAnError) {
   SimulateOptions options = tuned_machine(kTuned);
   options.overrides.emplace_back("pe.ipcq.queues=2");

@@ -213,7 +213,7 @@ TEST(OwnCollective, ThatLeavesAMessageInAChannelSaysSo) {
     });
     const std::string all = outcome.error.message + outcome.errors[0] + outcome.errors[1] + outcome.errors[2];
     EXPECT_THAT(all, HasSubstr("by chain_allreduce: "));
-    EXPECT_THAT(all, HasSubstr("never received"));
+    EXPECT_THAT(all, HasSubstr("never received; call Program::receive for each:"));
     EXPECT_THAT(all, HasSubstr("own_collectives_test.cpp:")) << "the line of the send";
   }
 }
@@ -273,18 +273,91 @@ TEST(OwnCollective, ThatIsNotThereIsNamedWithTheNearest) {
               HasSubstr("no algorithm is named \"chain_alreduce\"; did you mean \"chain_allreduce\"?"));
 }
 
+/// What an all-reduce by chain_allreduce with another kernel says of it: message and place.
+std::string told_of(void (*kernel)(Program&), int ranks = 2, SimulateOptions options = {}) {
+  Algorithm bad = chain_allreduce();
+  bad.kernel = kernel;
+  const std::string collectives = options.collectives;
+  options = options_with(ranks, {bad});
+  if (!collectives.empty()) options.collectives = collectives;
+  std::string told;
+  const auto outcome = run_ranks(options, ranks, [&](int rank) {
+    try {
+      dist::init_process_group("ahbm", rank, ranks, {.algorithm = "chain_allreduce"});
+      const auto x = torch::full({40}, 1.0, torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
+      dist::all_reduce(x);
+      torch::ahbm::synchronize();
+    } catch (const Error& error) {
+      told += error.type() + ": " + error.what() + " at " + error.where() + "\n";
+    }
+  });
+  return told + outcome.error.type + ": " + outcome.error.message + " at " + outcome.error.where;
+}
+
 TEST(OwnCollective, ThatTalksToNobodySaysSo) {
-  const auto with = [](void (*kernel)(Program&)) {
-    Algorithm bad = chain_allreduce();
-    bad.kernel = kernel;
-    return answer(options_with(2, {bad}), 2, "chain_allreduce");
-  };
+  const auto with = [](void (*kernel)(Program&)) { return told_of(kernel); };
   EXPECT_THAT(with([](Program& program) { program.send(program.rank(), program.input().load(0)); }),
               HasSubstr("is the program's own; load and store need no message"));
   EXPECT_THAT(with([](Program& program) { program.receive(7, program.input(), 0); }),
               HasSubstr("receive: there is no rank 7: they are 0 to 1"));
   EXPECT_THAT(with([](Program& program) { program.input().load(99); }), HasSubstr("there is no tile 99"));
   EXPECT_THAT(with([](Program& program) { program.input().part(2, 2); }), HasSubstr("there is no part 2 of 2"));
+}
+
+TEST(OwnCollective, ThatDoesWrongIsNamedWithItsRankAndItsLine) {
+  const std::vector<void (*)(Program&)> wrong{
+      [](Program& program) { program.send(program.rank(), program.input().load(0)); },
+      [](Program& program) { program.receive(7, program.input(), 0); },
+      [](Program& program) { program.input().load(99); },
+      [](Program& program) { program.input().store(99, program.input().load(0)); },
+      [](Program& program) { program.input().part(2, 2); },
+      [](Program& program) { program.output(7); }};
+  for (const auto& kernel : wrong) {
+    const std::string told = told_of(kernel);
+    EXPECT_THAT(told, HasSubstr("ValueError: algorithm chain_allreduce on rank "));
+    EXPECT_THAT(told, ::testing::ContainsRegex("kernel chain_allreduce[^\n]*, own_collectives_test\\.cpp:"));
+  }
+}
+
+TEST(OwnCollective, HasNoOtherBlockOfWhatThereIsOneOf) {
+  EXPECT_THAT(told_of([](Program& program) { program.output(7); }),
+              HasSubstr("output: there is no block 7 of the output of all_reduce: it is one; leave the number out"));
+  EXPECT_THAT(told_of([](Program& program) { program.input(-1); }),
+              HasSubstr("input: there is no block -1 of the input of all_reduce"));
+}
+
+TEST(OwnCollective, StoresNoTileOfAnotherSize) {
+  const auto larger = [](Program& program) {
+    const auto mine = program.input();
+    mine.part(0, 4).store(0, mine.load(0));
+  };
+  EXPECT_THAT(told_of(larger), HasSubstr("store: tile 0 of these elements of the input has 10 elements, the value 40; "
+                                         "give a value of its shape"));
+  const auto smaller = [](Program& program) {
+    const auto mine = program.input();
+    mine.store(0, mine.part(0, 4).load(0));
+  };
+  EXPECT_THAT(told_of(smaller), HasSubstr("has 40 elements, the value 10"));
+}
+
+/// The other way around the ring than the channels of chain_allreduce.
+void against_the_ring(Program& program) {
+  program.send(program.before(1), program.input().load(0));
+  program.receive(program.after(1), program.input(), 0);
+}
+
+TEST(OwnCollective, HasTheChannelsOnlyThatItDeclares) {
+  SimulateOptions with_others;  // the broadcast of the group has channels between all ranks
+  with_others.collectives = collectives_file(
+      "defaults: {algorithm: mine}\nalgorithms: {mine: {module: auto, "
+      "broadcast: direct_broadcast}}\n");
+  for (const SimulateOptions& options : {SimulateOptions(), with_others}) {
+    const std::string told = told_of(against_the_ring, 3, options);
+    EXPECT_THAT(told, HasSubstr("NoChannelError: algorithm chain_allreduce on rank "));
+    EXPECT_THAT(told, HasSubstr("send: the algorithm declares no channel from rank 0 to rank 2; add it to what "
+                                "Algorithm::channels yields"));
+    EXPECT_THAT(told, HasSubstr(", from rank 0 to rank 2"));
+  }
 }
 
 std::string fault_of(Algorithm algorithm) {

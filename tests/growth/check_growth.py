@@ -15,6 +15,8 @@ import sys
 PROGRAMS = {
     "launches": (lambda n: ["launches", n, 10], (100, 300, 1500), 1.01),
     "launches_without_wait": (lambda n: ["long_launches", n], (100, 300, 1500), 1.01),
+    # Bursts that have run on are taken back by each message that begins beside them: all that are under way.
+    "small_chunks": (lambda n: ["small_chunks", n], (1024, 2048, 8192), 1.3),
 }
 
 

@@ -3,6 +3,7 @@
 //
 //   growth_program launches N [K]        N launches of a kernel of three commands on "tiny"; K > 0: synchronize after K
 //   growth_program long_launches N       N launches of a kernel that takes 1 ms: all are pending when the last is given
+//   growth_program small_chunks BYTES    an all-reduce of three ranks in chunks of one byte
 //   growth_program all_to_all RANKS      every rank sends 64 KiB to every other one; a SIP of one PE for each rank
 //   growth_program pairs RANKS MESSAGES  every rank sends MESSAGES of 64 KiB to the next one
 #include <fmt/format.h>
@@ -44,6 +45,14 @@ void wait_long(tl::Tensor x) {
 void long_launches(std::int64_t count) {
   const auto x = torch::empty({128}, torch::dtype(torch::kFloat32).device("ahbm"));
   for (std::int64_t i = 0; i < count; ++i) torch::launch("wait_long", wait_long, x);
+  torch::ahbm::synchronize();
+}
+
+void small_chunks(int rank, std::int64_t bytes) {
+  constexpr int kRanks = 3;
+  torch::ahbm::set_device(rank);
+  dist::init_process_group("ahbm", rank, kRanks);
+  dist::all_reduce(torch::empty({bytes / 2}, torch::dtype(torch::kFloat16).device("ahbm")));
   torch::ahbm::synchronize();
 }
 
@@ -100,6 +109,12 @@ int run(const std::vector<std::string>& arguments) {
     options.data = false;
     options.detailed_launches = 20;
     program = [&] { what == "launches" ? launches(number(1), number(2)) : long_launches(number(1)); };
+  } else if (what == "small_chunks") {
+    options.topology = "tiny";
+    options.overrides = {"system.sips.count=3"};
+    options.collectives = KERNBENCH_ONE_BYTE_CHUNKS;
+    options.data = false;
+    program = [&] { torch::multiprocessing::spawn(small_chunks, std::tuple{number(1)}, {.nprocs = 3}); };
   } else if (what == "all_to_all" || what == "pairs") {
     const int ranks = static_cast<int>(number(1));
     options = one_pe_machine(ranks);
@@ -111,7 +126,9 @@ int run(const std::vector<std::string>& arguments) {
       }
     };
   } else {
-    fmt::print("usage: growth_program launches N [K] | long_launches N | all_to_all RANKS | pairs RANKS MESSAGES\n");
+    fmt::print(
+        "usage: growth_program launches N [K] | long_launches N | small_chunks BYTES | all_to_all RANKS | pairs RANKS "
+        "MESSAGES\n");
     return 2;
   }
   const RunResult result = simulate(options, program);

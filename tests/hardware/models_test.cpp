@@ -267,8 +267,10 @@ TEST(OwnModels, AWrongAnswerIsAnErrorThatNamesThePart) {
       });
     });
   };
-  EXPECT_THAT(run("gemm", Time()), HasSubstr("ModelError: the model of sip0.cube0.pe1.gemm lets dot#0"));
-  EXPECT_THAT(run("dma", ps(-1)), HasSubstr("ModelError: the model of sip0.cube0.pe1.dma.queue0 gave a set-up"));
+  EXPECT_THAT(run("gemm", Time()), HasSubstr("ModelError: the model \"watched\" of sip0.cube0.pe1.gemm lets dot#0"));
+  EXPECT_THAT(run("dma", ps(-1)),
+              MatchesRegex("ModelError: the model \"watched\" of sip0.cube0.pe1.dma.queue0 gave a set-up of -1 ps for "
+                           ".* at [0-9.]+ [munp]s; it must not be negative"));
 
   class Instant final : public HbmChannelModel {
     Time service(const HbmAccess&) override { return {}; }
@@ -281,7 +283,8 @@ TEST(OwnModels, AWrongAnswerIsAnErrorThatNamesThePart) {
                 Bench bench(machine, false, models);
                 bench.run(at(0, 0, 1), [](ProgramScope& p) { p.load({leg(p.pe(), 0, 64)}); });
               }),
-              HasSubstr("ModelError: the model of sip0.cube0.pe1.hbm.channel0 gave a service time of 0 ps"));
+              MatchesRegex("ModelError: the model \"instant\" of sip0.cube0.pe1.hbm.channel0 gave a service time of 0 "
+                           "ps for an access of 64 B at [0-9.]+ [munp]s; it must be at least 1 ps"));
 }
 
 class Endless final : public HbmChannelModel {
@@ -308,8 +311,10 @@ TEST(OwnModels, AnAnswerBeyondTheLatestTimeIsAnErrorThatNamesThePart) {
   };
   const Time too_long = Time::seconds(5'000'000);
   EXPECT_THAT(run("gemm", too_long), HasSubstr("can be simulated: dot#0 on sip0.cube0.pe1.gemm would end then"));
-  EXPECT_THAT(run("dma", too_long), HasSubstr("the model of sip0.cube0.pe1.dma.queue0 gave a set-up of 5000000 s"));
-  EXPECT_THAT(run("hbm", too_long), HasSubstr("the model of sip0.cube0.pe1.hbm.channel0 gave a service time of 9223"));
+  EXPECT_THAT(run("dma", too_long),
+              HasSubstr("the model \"watched\" of sip0.cube0.pe1.dma.queue0 gave a set-up of 5000000 s"));
+  EXPECT_THAT(run("hbm", too_long),
+              HasSubstr("the model \"endless\" of sip0.cube0.pe1.hbm.channel0 gave a service time of 9223"));
 }
 
 /// Models that throw, of each kind.
@@ -331,6 +336,7 @@ struct ThrowingModels {
     models.add_vector("bad",
                       [](const auto&, const auto&) { return std::make_unique<Engine<VectorModel, VectorCommand>>(); });
     models.add_dma("bad", [](const auto&, const auto&) { return std::make_unique<Dma>(); });
+    models.add_gemm("none", [](const GemmFigures&, const ModelParameters&) { return std::unique_ptr<GemmModel>(); });
     models.add_gemm("unmade", [](const GemmFigures&, const ModelParameters&) -> std::unique_ptr<GemmModel> {
       throw std::runtime_error("no licence");
     });
@@ -367,6 +373,8 @@ TEST(OwnModels, WhatTheyThrowNamesTheModelThePartAndTheTime) {
   EXPECT_EQ(
       with([](auto& machine) { machine.pe.gemm.model = "unmade"; }),
       "ModelError: the factory of model \"unmade\" for sip0.cube0.pe0.gemm threw: std::runtime_error: no licence");
+  EXPECT_THAT(with([](auto& machine) { machine.pe.gemm.model = "none"; }),
+              HasSubstr("the factory of model \"none\" made none for sip0.cube0.pe0.gemm: it returned nullptr"));
 }
 
 TEST(OwnModels, TimesThatWouldLookAlikeAreToldApartInPicoseconds) {
@@ -409,6 +417,8 @@ TEST(OwnModels, NamesAreCheckedWhereTheyAreAddedAndWhereTheyAreUsed) {
   EXPECT_THAT(error_of([&] { models.add_hbm("open_page", factory<OpenPage>()); }), HasSubstr("was added before"));
   EXPECT_THAT(error_of([&] { models.add_hbm("open page", factory<OpenPage>()); }), HasSubstr("a name is 1 to 64"));
   EXPECT_THAT(error_of([&] { models.add_gemm("mine", {}); }), HasSubstr("has no factory"));
+  EXPECT_THAT(error_of([&] { models.add_hbm("null", factory<OpenPage>()); }),
+              HasSubstr("a topology file reads this name as no value"));
   topology::Topology machine = tiny();
   machine.cube.hbm.model = "open_pag";
   EXPECT_EQ(error_of([&] { Bench bench(machine, false, models); }),

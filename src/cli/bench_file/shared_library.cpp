@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/error_text.h"
 #include "cli/bench_file/content_hash.h"
 #include "kernbench/error.h"
 
@@ -57,9 +58,9 @@ std::string demangled(const std::string& message) {
 }
 
 /// Calls the library's function of that name, if it has one: by its list of functions, for dlsym alone would look in
-/// the libraries that this one needs, too.
+/// the libraries that this one needs, too. `macro` has defined it in the user's file.
 template <class Registry>
-void add_to(Registry& registry, void* library, const std::string& path, const char* function) {
+void add_to(Registry& registry, void* library, const std::string& path, const char* function, const char* macro) {
   if (functions_of(path, function).empty()) return;
   const auto add = reinterpret_cast<void (*)(Registry&)>(::dlsym(library, function));
   try {
@@ -68,8 +69,9 @@ void add_to(Registry& registry, void* library, const std::string& path, const ch
     throw ConfigurationError(error.what());
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {
-    throw ConfigurationError(fmt::format("{} threw while it registered: {}", path, error.what()));
+  } catch (...) {
+    const ErrorText thrown = error_text(std::current_exception());
+    throw ConfigurationError(fmt::format("its {} threw {}: {}", macro, thrown.type, thrown.message));
   }
 }
 
@@ -126,8 +128,8 @@ LibraryContents load_library(const std::string& path) {
     if (define != nullptr) define(out.benches.emplace_back());
   }
   std::ranges::sort(out.benches, {}, &BenchDefinition::line);
-  add_to(out.models, library, path, kModelsFunction);
-  add_to(out.algorithms, library, path, kCollectivesFunction);
+  add_to(out.models, library, path, kModelsFunction, "KERNBENCH_MODELS");
+  add_to(out.algorithms, library, path, kCollectivesFunction, "KERNBENCH_COLLECTIVES");
   return out;
 }
 

@@ -122,10 +122,11 @@ void note_algorithm(Job& job, std::size_t index) {
     auto& group = *distributed::handle_of({}, "ccl").group;
     const std::int64_t item = item_size(point.dtype);
     const Counts counts = job.test.counts(point.size.count(), item, job.ranks);
-    const auto& algorithm = group.algorithm_of(operation, counts.largest() * item, context.pe.has_value());
+    const std::int64_t bytes = counts.largest() * item;
+    const auto& algorithm = group.algorithm_of(operation, bytes, context.pe.has_value());
     job.findings.taken[index] = algorithm.name;
     job.findings.fold_orders[index] = algorithm.fold_order;
-    job.findings.reasons[index] = group.reason_of(operation);
+    job.findings.reasons[index] = group.reason_of(operation, bytes);
   }
 }
 

@@ -54,6 +54,14 @@ void store(const BlockRow& block, const Piece& tile, const tl::Tile& value) {
   tl::store(block.tensor.data_ptr() + (block.offset + tile.begin), strides_of(tile), value);
 }
 
+tl::Tile load(const BlockRow& block, const Piece& tile, const tl::Where& where) {
+  return tl::load(block.tensor.data_ptr() + (block.offset + tile.begin), shape_of(tile), strides_of(tile), {}, where);
+}
+
+void store(const BlockRow& block, const Piece& tile, const tl::Tile& value, const tl::Where& where) {
+  tl::store(block.tensor.data_ptr() + (block.offset + tile.begin), strides_of(tile), value, {}, where);
+}
+
 tl::Tile receive_from(const tensor::DevicePart& part, const Piece& tile, DType dtype) {
   return tl::recv(dtype, shape_of(tile), counterpart_on(part));
 }

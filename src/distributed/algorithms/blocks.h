@@ -63,7 +63,9 @@ void for_each_tile(const Pieces& pieces, std::int64_t tile_elements, std::int64_
 /// One row: {columns}; else {rows, columns}.
 tl::Extents shape_of(const Piece& tile);
 tl::Tile load(const BlockRow& block, const Piece& tile);
+tl::Tile load(const BlockRow& block, const Piece& tile, const tl::Where& where);
 void store(const BlockRow& block, const Piece& tile, const tl::Tile& value);
+void store(const BlockRow& block, const Piece& tile, const tl::Tile& value, const tl::Where& where);
 /// Waits for the next tile from the counterpart on `part`.
 tl::Tile receive_from(const tensor::DevicePart& part, const Piece& tile, DType dtype);
 

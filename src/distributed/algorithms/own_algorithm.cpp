@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <list>
 #include <set>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/neighbours.h"
 #include "kernbench/error.h"
+#include "sim/fiber.h"
 
 namespace kernbench::distributed {
 namespace {
@@ -99,8 +102,34 @@ std::string refusal_of(const Algorithm& own, const GroupDescription& group) {
   return more_channels_than_fit(group, checked_channels(own, shape));
 }
 
-void run(const Algorithm& own, const RankView& ranks, const CollectiveArguments& arguments) {
-  collectives::Program program(own, ranks, arguments);
+/// What an algorithm has declared, by the shape of the group: each program of each call looks at it.
+class DeclaredChannels {
+ public:
+  /// In their order.
+  const std::vector<RankPair>& of(const Algorithm& own, const RankView& ranks) {
+    for (const Entry& entry : entries_) {
+      if (entry.shape.ranks == ranks.size && std::ranges::equal(entry.shape.levels, ranks.levels))
+        return entry.channels;
+    }
+    const GroupShape shape(static_cast<int>(ranks.size), {ranks.levels.begin(), ranks.levels.end()});
+    std::vector<RankPair> channels;
+    if (ranks.size > 1) channels = checked_channels(own, shape);
+    std::ranges::sort(channels);
+    return entries_.emplace_back(Entry{shape, std::move(channels)}).channels;
+  }
+
+ private:
+  struct Entry {
+    GroupShape shape;
+    std::vector<RankPair> channels;
+  };
+  std::list<Entry> entries_;  // which keep their places
+};
+
+void run(const Algorithm& own, const RankView& ranks, const CollectiveArguments& arguments,
+         DeclaredChannels& declared) {
+  collectives::Program program(own, ranks, arguments, declared.of(own, ranks));
+  sim::this_fiber::current()->note_place({});  // a line of the library's says nothing of an error in the kernel
   own.kernel(program);
   finish_sending();
 }
@@ -144,7 +173,9 @@ CollectiveAlgorithm own_algorithm(const std::shared_ptr<const Algorithm>& own) {
       .runs_on = "groups that it accepts",
       .refusal = [own](const GroupDescription& group) { return refusal_of(*own, group); },
       .channels = [own](const GroupShape& shape) { return checked_channels(*own, shape); },
-      .kernel = [own](const RankView& ranks, const CollectiveArguments& arguments) { run(*own, ranks, arguments); }};
+      .kernel = [own, declared = std::make_shared<DeclaredChannels>()](
+                    const RankView& ranks,
+                    const CollectiveArguments& arguments) { run(*own, ranks, arguments, *declared); }};
   algorithm.is_own = true;
   if (own->steps) algorithm.steps = [own](const GroupShape& shape) { return checked_steps(*own, shape); };
   if (own->validator)

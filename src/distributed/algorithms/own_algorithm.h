@@ -13,6 +13,10 @@ struct ElementRow {
   BlockRow row;
   Pieces pieces;
   std::int64_t tile_elements = 1;
+  // For errors: whose they are, and of what.
+  const collectives::Algorithm* algorithm = nullptr;
+  std::int64_t rank = 0;
+  const char* tensor = "";
 };
 
 CollectiveOperation operation_of(collectives::Operation operation);

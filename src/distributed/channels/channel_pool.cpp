@@ -291,7 +291,7 @@ void ChannelPool::look_for_left_over(const ChannelUse& use) {
   const SharedChannels& channels = *use.channels_;
   if (!use.left_over_ || !channels.set_ || !channels.uses_.empty()) return;
   try {
-    channels.set_->table()->check_all_received();
+    channels.set_->table()->check_all_received("Program::receive");
   } catch (const ProgramError& error) {
     use.left_over_(error);
   }

@@ -150,9 +150,13 @@ class Parser {
       if (last != std::string_view::npos) text.remove_prefix(std::min(text.size(), text.find('>', last) + 1));
       return refuse_content(line, kWhole, "the text", without_blanks(text), "one <algo>");
     }
+    // Of these the parser tells the line where the element begins.
+    const bool is_open = document.ErrorID() == tinyxml2::XML_ERROR_MISMATCHED_ELEMENT ||
+                         document.ErrorID() == tinyxml2::XML_ERROR_PARSING;
+    const char* const why = is_open ? ": the element that begins in this line is not closed" : "";
     problem(line, kWhole,
-            fmt::format("is no well-formed XML ({}); write <algo …> with <gpu>, <tb> and <step> in it",
-                        document.ErrorIDToName(document.ErrorID())));
+            fmt::format("is no well-formed XML ({}){}; write <algo …> with <gpu>, <tb> and <step> in it",
+                        document.ErrorIDToName(document.ErrorID()), why));
   }
 
   /// The XML parser leaves a reference that it does not know as it stands, and what it stands for is then no more to be
@@ -222,9 +226,9 @@ class Parser {
     }
   }
 
-  /// A whole number from `least` to `most`; without `otherwise` it has to be there.
+  /// A whole number from `least` to `most`; without `otherwise` it has to be there. `limit` tells what sets the limits.
   int number(const Element& element, const std::string& what, const char* key, int least, int most,
-             std::optional<int> otherwise = {}) {
+             std::optional<int> otherwise = {}, const std::string& limit = {}) {
     const char* text = element.Attribute(key);
     if (text == nullptr) {
       if (otherwise) return *otherwise;
@@ -236,7 +240,8 @@ class Parser {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error == std::errc() && end == digits.data() + digits.size() && value >= least && value <= most) return value;
     problem(element.GetLineNum(), what,
-            fmt::format("{}={} is no whole number from {} to {}; correct it", key, in_quotes(digits), least, most));
+            fmt::format("{}={} is no whole number from {} to {}; correct it{}", key, in_quotes(digits), least, most,
+                        limit));
     return least;
   }
 
@@ -343,7 +348,8 @@ class Parser {
     block.id = id;
     block.send = number(element, what, "send", -1, ranks - 1, -1);
     block.receive = number(element, what, "recv", -1, ranks - 1, -1);
-    block.channel = number(element, what, "chan", 0, channels_ - 1, 0);
+    block.channel = number(element, what, "chan", 0, channels_ - 1, 0,
+                           fmt::format(", or nchannels of the <algo>, which is {}", channels_));
     for (const int peer : {block.send, block.receive}) {
       if (peer == gpu_id)
         problem(block.line, what, fmt::format("talks to its own gpu {}; name another gpu, or -1 for none", peer));

@@ -39,12 +39,12 @@ Time DmaQueue::setup_of(const Command& command) {
   const Time setup =
       answer_of(spec_.model, id(), now, [&] { return model_->setup(dma_descriptor(command.dma(), now)); });
   if (setup > Time::limit()) {
-    sim::raise_too_long("the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
-                        command.wait_name());
+    sim::raise_too_long(own_model_text(spec_.model, id()) + " gave a set-up of " + to_text(setup) + " for " +
+                        command.wait_name() + " at " + to_text(now));
   }
   if (setup >= Time::zero()) return setup;
-  throw ProgramError("ModelError", "the model of " + wait_name() + " gave a set-up of " + to_text(setup) + " for " +
-                                       command.wait_name() + "; it must not be negative");
+  throw ProgramError("ModelError", own_model_text(spec_.model, id()) + " gave a set-up of " + to_text(setup) + " for " +
+                                       command.wait_name() + " at " + to_text(now) + "; it must not be negative");
 }
 
 void DmaQueue::begin(Command& command) {

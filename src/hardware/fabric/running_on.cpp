@@ -160,8 +160,7 @@ void ExactEngine::take_back_last(Buffer& queue) {
   if (burst.noted) transfer.watches[burst.stage] = queue.ahead.take_last_watch();
   queue.left = ahead.left_before;
   queue.ahead.pop_back();
-  queue.queue.push_back(burst);
-  for (std::size_t i = queue.queue.size() - 1; i > 0; --i) std::swap(queue.queue[i], queue.queue[i - 1]);
+  queue.queue.push_front(burst);
 }
 
 void ExactEngine::take_back(std::uint32_t server) {

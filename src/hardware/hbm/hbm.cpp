@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "hardware/models.h"
+#include "kernbench/error.h"
+#include "sim/errors.h"
 #include "topology/buffers.h"
 
 namespace kernbench::hardware {
@@ -42,8 +45,13 @@ ServiceLaw hbm_channel_law(const HbmChannelFigures& figures, std::shared_ptr<Hbm
   const PartId part{PartKind::hbm_channel, figures.slice, figures.channel};
   return [granule, channels, model = std::move(model), name, part](const ServiceRequest& request) {
     const std::uint64_t address = request.address / granule / channels * granule + request.address % granule;
-    return answer_of(name, part, request.start,
-                     [&] { return model->service({address, request.bytes, request.write, request.start}); });
+    const Time time = answer_of(name, part, request.start,
+                                [&] { return model->service({address, request.bytes, request.write, request.start}); });
+    if (time >= Time::picoseconds(1) && time <= Time::limit() - request.start) return time;
+    const std::string answer = own_model_text(name, part) + " gave a service time of " + to_text(time) +
+                               " for an access of " + to_text(request.bytes) + " at " + to_text(request.start);
+    if (time > Time::zero()) sim::raise_too_long(answer);
+    throw ProgramError("ModelError", answer + "; it must be at least 1 ps");
   };
 }
 

@@ -40,7 +40,8 @@ Time ComputeEngine::own_end(const Command& command) const {
   const Time start = command.times.started, end = own_(command, start);
   if (end > start) return end;
   const auto [ends, starts] = told_apart(end, start);
-  throw ProgramError("ModelError", "the model of " + wait_name() + " lets " + command.wait_name() + " end at " + ends +
+  const std::string& model = id().kind == PartKind::gemm ? pe_.gemm.model : pe_.vector.model;
+  throw ProgramError("ModelError", own_model_text(model, id()) + " lets " + command.wait_name() + " end at " + ends +
                                        ", but it starts at " + starts + ": a command ends later than it starts");
 }
 

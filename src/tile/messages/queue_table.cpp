@@ -259,7 +259,7 @@ void QueueTable::forget_unreceived() {
   for (auto& sent : unreceived_) sent.clear();
 }
 
-void QueueTable::check_all_received() const {
+void QueueTable::check_all_received(const char* receive) const {
   struct Unreceived {
     const SentMessage* message;
     PeCoordinate receiver;
@@ -279,9 +279,9 @@ void QueueTable::check_all_received() const {
   }
   if (all.size() > kMostListed) text += fmt::format("\n  and {} more", all.size() - kMostListed);
   throw ProgramError("UnreceivedMessageError",
-                     fmt::format("{} message{} that {} sent {} never received; call tl::recv for each:{}", all.size(),
+                     fmt::format("{} message{} that {} sent {} never received; call {} for each:{}", all.size(),
                                  all.size() == 1 ? "" : "s", all.size() == 1 ? "was" : "were",
-                                 all.size() == 1 ? "was" : "were", text));
+                                 all.size() == 1 ? "was" : "were", receive, text));
 }
 
 }  // namespace kernbench::tile

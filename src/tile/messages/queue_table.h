@@ -73,8 +73,8 @@ class QueueTable {
   void note_sent(std::size_t row, const SentMessage& message) { unreceived_[row].push_back(message); }
   void note_received(std::size_t row, const hardware::CommandName& send);
   void forget_unreceived();
-  /// ProgramError ("UnreceivedMessageError") that lists them, if there are any.
-  void check_all_received() const;
+  /// ProgramError ("UnreceivedMessageError") that lists them, if there are any. `receive` is the call that is missing.
+  void check_all_received(const char* receive = "tl::recv") const;
 
  private:
   void add(std::int32_t from, std::int32_t to, tl::Peer::Kind as_receiver, tl::Peer::Kind as_sender);

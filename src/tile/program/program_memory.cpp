@@ -74,7 +74,7 @@ ReservationRef Program::reserve(const TcmObjectInfo& info) {
   if (live_bytes_ + rounded > tcm.capacity()) {
     throw OutOfMemoryError(
         fmt::format("TCM of {} is too small: a {} {} {} from {} needs {}, but live tiles hold {} of {}; use smaller "
-                    "tiles or let handles go out of scope earlier. Live tiles:{}",
+                    "tiles, let handles go out of scope earlier or raise pe.tcm.capacity. Live tiles:{}",
                     pe_.name(), info.noun, to_text(info.shape), name(info.dtype), info.kind,
                     kernbench::to_text(rounded), kernbench::to_text(live_bytes_), kernbench::to_text(tcm.capacity()),
                     live_objects_.empty() ? " none" : live_objects_text()),
