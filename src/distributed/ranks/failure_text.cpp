@@ -116,7 +116,7 @@ std::vector<AlikeVictims> alike(const std::vector<Victim>& victims) {
     group.ranks.push_back(victim.rank);
     group.doing.push_back(victim.doing);
   }
-  for (auto& group : result) sort_once(group.ranks);
+  for (auto& group : result) std::ranges::sort(group.ranks);
   return result;
 }
 
