@@ -158,6 +158,29 @@ TEST(CclTest, TheTableHasTheColumnsOfNcclTests) {
   EXPECT_EQ(run_on_four({"all_reduce", "-b", "1K", "-e", "4K", "-f", "4", "-n", "2"}).out, outcome.out);
 }
 
+TEST(CclTest, TheTableSaysWhatWasTakenAutomaticallyWhereItChanges) {
+  const auto row = [](const std::string& algorithm, const std::string& taken, const std::string& reason) {
+    Row made;
+    made.algorithm = algorithm;
+    made.taken = taken;
+    made.reason = reason;
+    made.type = "float";
+    return made;
+  };
+  Sweep sweep;
+  sweep.ranks = 4;
+  sweep.rows = {row("auto", "tree", "least cost"), row("auto", "tree", "least cost"), row("auto", "ring", "least cost"),
+                row("ring", "ring", "")};
+  std::istringstream lines(to_table(find_test("all_reduce"), small_request(), sweep));
+  std::vector<std::string> said;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# Taken") || line.starts_with("# Algorithm")) said.push_back(line);
+    if (!line.starts_with("#")) said.emplace_back("row");
+  }
+  EXPECT_THAT(said, ElementsAre("# Algorithm: auto", "# Taken: tree, least cost", "row", "row",
+                                "# Taken: ring, least cost", "row", "# Algorithm: ring", "row"));
+}
+
 TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {
   for (const ccl::Test& test : tests()) {
     const Outcome outcome = run_on_four({std::string(test.name), "-b", "520", "-e", "520", "-n", "1", "-w", "0", "-d",
