@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -416,6 +417,20 @@ std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const c
   for (const Row& row : sweep(test, request, options, simulate_plainly).rows)
     times[row.algorithm][row.size.count()] = row.time_us;
   return times;
+}
+
+TEST(CclTest, ALongMeasurementSaysOnceWhatWouldMakeItSooner) {
+  std::string err;
+  Environment environment;
+  environment.out = [](std::string_view) {};
+  environment.err = [&](std::string_view text) { err += text; };
+  environment.slow_run = std::chrono::milliseconds(0);
+  std::vector<std::string> arguments{"ccl", "all_reduce", "-b", "1K", "-e", "2K", "-f", "2", "-n", "2"};
+  arguments.insert(arguments.end(), kFourDevices.begin(), kFourDevices.end());
+  EXPECT_EQ(run_program(arguments, environment), ExitCode::ok);
+  EXPECT_EQ(err,
+            "note: to have it sooner: -n 1 times one call of each row, not 2; -c 0 checks no values; --alike-devices "
+            "simulates one of the 4 SIPs, where all do the same\n");
 }
 
 /// From the ring barrier of a 2 x 2 torus ranks would go on half a microsecond one after the other.
