@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "check_divides.h"
 #include "dtype_parameter.h"
 #include "gpt/checks.h"
 #include "gpt/config.h"
@@ -273,13 +274,6 @@ void warn_of_tokens_not_shared(const Run& run) {
                  "), so that they were not shared and all is as with sequence_parallel=no; give a multiple");
 }
 
-void warn_of_idle_devices(int ranks) {
-  const int devices = torch::accelerator::device_count();
-  if (ranks == devices) return;
-  report_warning(std::to_string(devices - ranks) + " of " + std::to_string(devices) + " SIPs idle: tp times pp takes " +
-                 std::to_string(ranks));
-}
-
 void warn_of_unused_weights(const Run& run) {
   constexpr std::size_t kNamed = 3;
   const std::vector<std::string> unused = gpt::Weights(run.config).unused(*run.used);
@@ -393,7 +387,7 @@ KERNBENCH_BENCH(
   const bool pipeline = run.train == 0 && run.sampled_layers == 0;
   gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens(), pipeline);
   warn_of_tokens_not_shared(run);
-  warn_of_idle_devices(n);
+  warn_of_idle_devices(n, "tp times pp takes " + std::to_string(n));
   torch::multiprocessing::spawn(worker, std::tuple{n, run}, {.nprocs = n});
   warn_of_unused_weights(run);
 }

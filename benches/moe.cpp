@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "check_divides.h"
 #include "dtype_parameter.h"
 #include "gpt/checks.h"
 #include "gpt/experts.h"
@@ -29,6 +30,7 @@ struct Run {
 };
 
 const char* const kLayer = "model.layers.0";
+constexpr std::int64_t kTokens = 512, kFfn = 1024, kExperts = 8;  // where the user gives none
 
 Tensor tokens_of(const Run& run) {
   return (torch::arange(run.tokens * run.config.hidden, torch::kInt) * 7919)
@@ -93,14 +95,13 @@ void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) 
 }  // namespace
 
 KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, experts, exchange",  //
-                {"tokens", 512, "of the input"}, {"hidden", 1024, "columns of the input"},
-                {"ffn", 1024, "columns inside each expert"}, {"experts", 8, "feed-forward networks"},
+                {"tokens", kTokens, "of the input"}, {"hidden", 1024, "columns of the input"},
+                {"ffn", kFfn, "columns inside each expert"}, {"experts", kExperts, "feed-forward networks"},
                 {"chosen", 2, "experts of a token"}, dtype_parameter("f16"),
                 {"expert_parallel", "yes", "a device has whole experts, not a part of each: yes or no"},
                 {"routing", "uniform", "assumed where values are not computed: uniform, zipf:S, or a file of weights"},
                 {"capacity", 0, "rows of an expert at most, in even shares; 0: none is dropped"}) {
   constexpr std::int64_t kLargest = 1 << 20;
-  const int n = torch::accelerator::device_count();
   const bool expert_parallel = parameter_choice("expert_parallel", {"yes", "no"}) == "yes";
   gpt::ModelConfig config;
   config.family = gpt::Family::mixtral;
@@ -109,12 +110,9 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   config.experts = parameter<std::int64_t>("experts", 1, 1024);
   config.chosen_experts = parameter<std::int64_t>("chosen", 1, config.experts);
   const auto tokens = parameter<std::int64_t>("tokens", 1, kLargest);
-  if (expert_parallel) {
-    check_divides("experts", config.experts, "the number of devices", n);
-    check_divides("tokens", tokens, "the number of devices", n);
-  } else {
-    check_divides("ffn", config.inner, "the number of devices", n);
-  }
+  const int n = expert_parallel ? devices_that_share({{"experts", config.experts, kExperts, "expert_parallel=no"},
+                                                      {"tokens", tokens, kTokens, "expert_parallel=no"}})
+                                : devices_that_share({{"ffn", config.inner, kFfn}});
   const Run run{config,
                 tokens,
                 dtype_of(),

@@ -4,6 +4,7 @@
 #include <kernbench/tp.h>
 
 #include <tuple>
+#include <vector>
 
 #include "check_divides.h"
 #include "dtype_parameter.h"
@@ -14,6 +15,8 @@ using namespace benches;
 namespace {
 
 namespace dist = torch::distributed;
+
+constexpr std::int64_t kTokens = 512, kHeads = 16, kFfn = 4096;  // where the user gives none
 
 struct Block {
   std::int64_t tokens, hidden, heads, ffn;
@@ -101,9 +104,9 @@ void worker(int rank, int world_size, const Block& block) {
 }  // namespace
 
 KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devices",  //
-                {"tokens", 512, "rows of the input, of one sequence"}, {"hidden", 1024, "columns of the input"},
-                {"heads", 16, "of the attention; a multiple of the devices"},
-                {"ffn", 4096, "columns inside the feed-forward network"}, dtype_parameter("f16"),
+                {"tokens", kTokens, "rows of the input, of one sequence"}, {"hidden", 1024, "columns of the input"},
+                {"heads", kHeads, "of the attention; a multiple of the devices"},
+                {"ffn", kFfn, "columns inside the feed-forward network"}, dtype_parameter("f16"),
                 {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
                 {"overlap", "no", "communicate beside the products: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 20;
@@ -114,11 +117,10 @@ KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devic
                     dtype_of(),
                     parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
                     parameter_choice("overlap", {"yes", "no"}) == "yes"};
-  const int n = torch::accelerator::device_count();
-  check_divides("hidden", block.hidden, "heads", block.heads);
-  check_divides("heads", block.heads, "the number of devices", n);
-  check_divides("ffn", block.ffn, "the number of devices", n);
-  if (block.sequence_parallel)
-    check_divides("tokens", block.tokens, "the number of devices", n, "give a multiple, or sequence_parallel=no");
+  check_divides("hidden", block.hidden, "heads", block.heads,
+                "give -p hidden=" + std::to_string((block.hidden / block.heads + 1) * block.heads));
+  std::vector<SharedSize> shared{{"heads", block.heads, kHeads}, {"ffn", block.ffn, kFfn}};
+  if (block.sequence_parallel) shared.push_back({"tokens", block.tokens, kTokens, "sequence_parallel=no"});
+  const int n = devices_that_share(shared);
   torch::multiprocessing::spawn(worker, std::tuple{n, block}, {.nprocs = n});
 }

@@ -3,6 +3,7 @@
 #include <kernbench/tp.h>
 
 #include <tuple>
+#include <vector>
 
 #include "check_divides.h"
 #include "dtype_parameter.h"
@@ -13,6 +14,8 @@ using namespace benches;
 namespace {
 
 namespace dist = torch::distributed;
+
+constexpr std::int64_t kTokens = 512, kFfn = 4096;  // where the user gives none
 
 struct Mlp {
   std::int64_t tokens, hidden, ffn;
@@ -83,8 +86,8 @@ void worker(int rank, int world_size, const Mlp& mlp) {
 }  // namespace
 
 KERNBENCH_BENCH(tp_mlp, "a transformer's feed-forward network, tensor parallel over all devices",  //
-                {"tokens", 512, "rows of the input"}, {"hidden", 1024, "columns of the input and the output"},
-                {"ffn", 4096, "columns between the layers"}, dtype_parameter("f16"),
+                {"tokens", kTokens, "rows of the input"}, {"hidden", 1024, "columns of the input and the output"},
+                {"ffn", kFfn, "columns between the layers"}, dtype_parameter("f16"),
                 {"sequence_parallel", "no", "share the tokens between the layers: yes or no"},
                 {"overlap", "no", "communicate beside the products: yes or no"}) {
   constexpr std::int64_t kLargest = 1 << 20;
@@ -94,9 +97,8 @@ KERNBENCH_BENCH(tp_mlp, "a transformer's feed-forward network, tensor parallel o
                 dtype_of(),
                 parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
                 parameter_choice("overlap", {"yes", "no"}) == "yes"};
-  const int n = torch::accelerator::device_count();
-  check_divides("ffn", mlp.ffn, "the number of devices", n);
-  if (mlp.sequence_parallel)
-    check_divides("tokens", mlp.tokens, "the number of devices", n, "give a multiple, or sequence_parallel=no");
+  std::vector<SharedSize> shared{{"ffn", mlp.ffn, kFfn}};
+  if (mlp.sequence_parallel) shared.push_back({"tokens", mlp.tokens, kTokens, "sequence_parallel=no"});
+  const int n = devices_that_share(shared);
   torch::multiprocessing::spawn(worker, std::tuple{n, mlp}, {.nprocs = n});
 }

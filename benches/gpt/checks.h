@@ -12,7 +12,7 @@
 namespace benches::gpt {
 
 /// How a model can be cut that does not divide by the ranks of a stage: the most of them that it divides by, and, if
-/// `pipeline`, stages for the rest of the ranks where these divide its layers.
+/// `pipeline`, stages for the rest of the ranks where these divide its layers; else how many ranks are left over.
 inline std::string other_cut(const ModelConfig& config, const Parallel& parallel, bool pipeline) {
   const std::int64_t last = parallel.experts ? config.experts : config.inner;
   std::int64_t size = parallel.size;
@@ -20,7 +20,16 @@ inline std::string other_cut(const ModelConfig& config, const Parallel& parallel
   const std::int64_t ranks = std::int64_t{parallel.size} * parallel.stages, stages = ranks / size;
   const std::string fix = "give -p tp=" + std::to_string(size);
   const bool fits = pipeline && ranks % size == 0 && config.layers % stages == 0;
-  return fits ? fix + " -p pp=" + std::to_string(stages) : fix;
+  if (fits) return fix + " -p pp=" + std::to_string(stages);
+  return fix + ", which leaves " + std::to_string(ranks - size * parallel.stages) + " of " + std::to_string(ranks) +
+         " devices idle";
+}
+
+/// The most stages, no more than are given, that divide the layers.
+inline std::string fewer_stages(const ModelConfig& config, const Parallel& parallel) {
+  std::int64_t stages = parallel.stages;
+  while (config.layers % stages != 0) --stages;
+  return "give -p pp=" + std::to_string(stages);
 }
 
 /// ConfigurationError for a model that cannot be cut so, or that has no place for so many tokens. Without `pipeline` it
@@ -43,7 +52,7 @@ inline void check_cut(const ModelConfig& config, const Parallel& parallel, std::
                              ") are more than the model's " + std::to_string(config.positions) + " positions");
   }
   if (batch < 1) throw ConfigurationError("batch must be at least 1");
-  check_divides("num_hidden_layers", config.layers, "pipeline stages", parallel.stages);
+  check_divides("num_hidden_layers", config.layers, "pipeline stages", parallel.stages, fewer_stages(config, parallel));
   if (parallel.micro_batches < 1) throw ConfigurationError("micro_batches must be at least 1");
   check_divides("batch", batch, "micro_batches", parallel.micro_batches);
   if (parallel.micro_batches > 1 && config.is_mixture()) {

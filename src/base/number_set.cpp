@@ -4,20 +4,14 @@
 
 namespace kernbench {
 
-namespace {
-
-constexpr std::size_t kMostInARow = 4;  // that are all shown
-
-}  // namespace
-
 std::string set_text(std::span<const int> numbers) {
   std::string text;
   const auto add = [&](const std::string& element) { text += (text.empty() ? "" : ", ") + element; };
   for (std::size_t first = 0; first < numbers.size();) {
     std::size_t end = first + 1;
     while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    if (end - first > kMostInARow) {
-      add(fmt::format("{}, ..., {}", numbers[first], numbers[end - 1]));
+    if (end - first > static_cast<std::size_t>(kMostInARow)) {
+      add(fmt::format("{}-{}", numbers[first], numbers[end - 1]));
       first = end;
     } else {
       add(fmt::to_string(numbers[first++]));

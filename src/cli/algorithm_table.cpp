@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/nanoseconds.h"
@@ -23,6 +27,18 @@ using report::Align;
 using report::Palette;
 using report::Style;
 using report::TextTable;
+
+// In the table; the JSON has all.
+constexpr int kMostRanks = 16;
+constexpr std::size_t kMostLinks = 4;  // of a way: more than a mesh of SIPs that are all there takes
+constexpr std::size_t kMostMessages = 8;
+
+/// "a, b, c", or of more than `most` "a, …, c (17 in all)".
+std::string cut_list(const std::vector<std::string>& texts, std::size_t most) {
+  if (texts.size() <= most) return fmt::format("{}", fmt::join(texts, ", "));
+  const std::vector<std::string> first(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(most) / 2);
+  return fmt::format("{}, …, {} ({} in all)", fmt::join(first, ", "), texts.back(), report::count_text(texts.size()));
+}
 
 std::string place_of(const AlgorithmDescription& of, int rank) {
   const PeCoordinate first = of.first_pes[static_cast<std::size_t>(rank)];
@@ -51,7 +67,7 @@ void add_ends(TextTable& table, const AlgorithmDescription& of, int rank, bool r
                {fmt::format("{} {}", receives ? "receive" : "send", entry++)},
                {std::to_string(receives ? channel.from : channel.to)},
                {report::time_text(channel.latency)},
-               {fmt::format("{}", fmt::join(channel.links, ", "))}});
+               {cut_list(channel.links, kMostLinks)}});
   }
 }
 
@@ -62,26 +78,26 @@ std::string registers(const AlgorithmDescription& of, const Palette& palette) {
                    {"peer"},
                    {"latency"},
                    {.title = of.rank_per_pe ? "links" : "links between SIPs", .align = Align::left}});
-  for (int rank = 0; rank < of.ranks; ++rank) {
+  const int shown = std::min(of.ranks, kMostRanks);
+  for (int rank = 0; rank < shown; ++rank) {
     add_ends(table, of, rank, false);
     add_ends(table, of, rank, true);
   }
+  const auto more = static_cast<std::uint64_t>(of.ranks - shown);
+  const std::string rest =
+      more == 0 ? "" : fmt::format("  and {} more ranks (see --format json)\n", report::count_text(more));
   return palette.paint(Style::heading, of.rank_per_pe ? "Neighbour registers" : "Neighbour registers of each PE") +
-         "\n" + table.text(palette);
+         "\n" + table.text(palette) + rest;
 }
 
-/// "0 to 1, 1 to 2": messages of one size.
-std::vector<std::pair<Bytes, std::string>> by_size(const StepDescription& step) {
-  std::vector<std::pair<Bytes, std::string>> sizes;
+/// "0 to 1", "1 to 2": messages of one size.
+std::vector<std::pair<Bytes, std::vector<std::string>>> by_size(const StepDescription& step) {
+  std::vector<std::pair<Bytes, std::vector<std::string>>> sizes;
   for (const MessageDescription& message : step.messages) {
-    const std::string text = fmt::format("{} to {}", message.from, message.to);
-    if (sizes.empty() || sizes.back().first != message.bytes) {
-      sizes.emplace_back(message.bytes, text);
-    } else {
-      sizes.back().second += ", " + text;
-    }
+    if (sizes.empty() || sizes.back().first != message.bytes) sizes.push_back({message.bytes, {}});
+    sizes.back().second.push_back(fmt::format("{} to {}", message.from, message.to));
   }
-  if (sizes.empty()) sizes.emplace_back(Bytes(), "");
+  if (sizes.empty()) sizes.emplace_back();
   return sizes;
 }
 
@@ -101,7 +117,8 @@ std::string steps(const AlgorithmDescription& of, const Palette& palette) {
   for (const StepDescription& step : of.steps) {
     ++number;
     bool first = true;
-    for (const auto& [bytes, ranks] : by_size(step)) {
+    for (const auto& [bytes, messages] : by_size(step)) {
+      const std::string ranks = cut_list(messages, kMostMessages);
       if (first) {
         table.add({{std::to_string(number)},
                    {std::to_string(step.times)},

@@ -7,7 +7,8 @@
 
 namespace kernbench::cli {
 
-/// For a terminal: a table of the neighbour registers of each rank's PEs, and one of the steps.
+/// For a terminal: a table of the neighbour registers of each rank's PEs, and one of the steps. Of
+/// many ranks, links of a way and messages it has the first ones and a count.
 std::string algorithm_table(const distributed::AlgorithmDescription& description, bool colour);
 
 /// The same as one JSON object; times are in nanoseconds.

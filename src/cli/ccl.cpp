@@ -19,6 +19,7 @@
 #include "cli/messages.h"
 #include "cli/msccl_file.h"
 #include "cli/output_file.h"
+#include "cli/slow_run_hint.h"
 #include "cli/status_line.h"
 #include "distributed/algorithms/own_algorithm.h"
 #include "kernbench/collectives.h"
@@ -98,6 +99,19 @@ ExitCode say(const ErrorResult& error, const Environment& environment) {
   return exit_code_of(error);
 }
 
+/// What would have the measurement take less.
+void say_slow(const CclCommand& command, const Environment& environment, StatusLine& status) {
+  std::vector<std::string> sooner;
+  const ccl::Request& request = command.request;
+  if (request.iterations > 1)
+    sooner.push_back(fmt::format("-n 1 times one call of each row, not {}", request.iterations));
+  if (request.check) sooner.emplace_back("-c 0 checks no values");
+  if (std::string hint = alike_devices_hint(command.options); !hint.empty()) sooner.push_back(std::move(hint));
+  if (sooner.empty()) return;
+  status.clear();
+  environment.err(fmt::format("note: to have it sooner: {}\n", fmt::join(sooner, "; ")));
+}
+
 ExitCode measure(const CclCommand& command, const Environment& environment) {
   std::optional<OutputFile> json, csv;
   if (!command.json.empty() && command.json != "-") json.emplace("--json", command.json);
@@ -122,6 +136,7 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) measure_schedule(file, test, options.algorithms, request);
   check_operations(request.algorithms, test, options.algorithms);
+  const SlowRunHint hint(options, environment.slow_run, [&] { say_slow(command, environment, status); });
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct Environment {
   const std::atomic<bool>* stop_requested = nullptr;
   /// Called on another thread when the program is stuck; ends the process. May be empty.
   std::function<void(const std::string&)> on_stuck;
+  /// After which a run on several SIPs is told what would make it sooner.
+  std::chrono::milliseconds slow_run{30'000};
   /// The program may redirect the process's standard output while a bench runs.
   bool owns_process = false;
 };

@@ -17,6 +17,7 @@
 #include "cli/output_file.h"
 #include "cli/program_exit.h"
 #include "cli/progress.h"
+#include "cli/slow_run_hint.h"
 #include "cli/status_line.h"
 #include "cli/version.h"
 #include "kernbench/error.h"
@@ -124,6 +125,16 @@ std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, cons
   return advice;
 }
 
+/// On standard error, which no result goes to.
+void say_slow(const SimulateOptions& given, const Environment& environment, StatusLine& status) {
+  std::string sooner = alike_devices_hint(given);
+  if (sooner.empty()) return;
+  if (given.data) sooner += ", and computes no values (--no-data)";
+  if (!given.quick_plans) sooner += "; --quick-plans measures no plans of matrix products";
+  status.clear();
+  environment.err("note: to have it sooner: " + sooner + "\n");
+}
+
 // What becomes of a run whose program calls std::exit or, without a known status, std::quick_exit: ends the process.
 using OnExit = std::function<void(const Bench& bench, std::optional<int> status, const std::string& fiber)>;
 
@@ -148,6 +159,8 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
   {
     DivertStandardOutput divert(environment.owns_process && command.json == "-");
     const ProgressDisplay progress(status, options);
+    std::optional<SlowRunHint> hint;
+    if (!command.quiet) hint.emplace(options, environment.slow_run, [&] { say_slow(given, environment, status); });
     const ExitWatch watch([&](std::optional<int> exit_status, const std::string& fiber) {
       divert.restore();
       on_exit(bench, exit_status, fiber);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_set.h"
+
 namespace kernbench::sim {
 namespace {
 
@@ -28,7 +30,7 @@ std::string rank_set(const Values& ranks) {
       last = end++;
       ++count;
     }
-    if (count > 2) {
+    if (count > kMostInARow) {
       ranges.push_back(first->text + "-" + last->text);
     } else {
       for (auto each = first; each != end; ++each) ranges.push_back(each->text);

@@ -13,12 +13,12 @@ TEST(NumberSet, FoldsNumbersInARow) {
   EXPECT_EQ(text({}), "{}");
   EXPECT_EQ(text({1, 3}), "{1, 3}");
   EXPECT_EQ(text({0, 1, 2, 3}), "{0, 1, 2, 3}");
-  EXPECT_EQ(text({0, 1, 2, 3, 4}), "{0, ..., 4}");
-  EXPECT_EQ(text({0, 1, 2, 3, 4, 5, 6, 8}), "{0, ..., 6, 8}");
-  EXPECT_EQ(text({0, 2, 3, 4, 5, 6, 9, 10}), "{0, 2, ..., 6, 9, 10}");
+  EXPECT_EQ(text({0, 1, 2, 3, 4}), "{0-4}");
+  EXPECT_EQ(text({0, 1, 2, 3, 4, 5, 6, 8}), "{0-6, 8}");
+  EXPECT_EQ(text({0, 2, 3, 4, 5, 6, 9, 10}), "{0, 2-6, 9, 10}");
   std::vector<int> thousand(1000);
   std::iota(thousand.begin(), thousand.end(), 0);
-  EXPECT_EQ(text(thousand), "{0, ..., 999}");
+  EXPECT_EQ(text(thousand), "{0-999}");
 }
 
 }  // namespace

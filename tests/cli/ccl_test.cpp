@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -156,6 +157,29 @@ TEST(CclTest, TheTableHasTheColumnsOfNcclTests) {
                         "N/A  "));
   EXPECT_THAT(outcome.out, HasSubstr("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : "));
   EXPECT_EQ(run_on_four({"all_reduce", "-b", "1K", "-e", "4K", "-f", "4", "-n", "2"}).out, outcome.out);
+}
+
+TEST(CclTest, TheTableSaysWhatWasTakenAutomaticallyWhereItChanges) {
+  const auto row = [](const std::string& algorithm, const std::string& taken, const std::string& reason) {
+    Row made;
+    made.algorithm = algorithm;
+    made.taken = taken;
+    made.reason = reason;
+    made.type = "float";
+    return made;
+  };
+  Sweep sweep;
+  sweep.ranks = 4;
+  sweep.rows = {row("auto", "tree", "least cost"), row("auto", "tree", "least cost"), row("auto", "ring", "least cost"),
+                row("ring", "ring", "")};
+  std::istringstream lines(to_table(find_test("all_reduce"), small_request(), sweep));
+  std::vector<std::string> said;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# Taken") || line.starts_with("# Algorithm")) said.push_back(line);
+    if (!line.starts_with("#")) said.emplace_back("row");
+  }
+  EXPECT_THAT(said, ElementsAre("# Algorithm: auto", "# Taken: tree, least cost", "row", "row",
+                                "# Taken: ring, least cost", "row", "# Algorithm: ring", "row"));
 }
 
 TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {
@@ -393,6 +417,20 @@ std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const c
   for (const Row& row : sweep(test, request, options, simulate_plainly).rows)
     times[row.algorithm][row.size.count()] = row.time_us;
   return times;
+}
+
+TEST(CclTest, ALongMeasurementSaysOnceWhatWouldMakeItSooner) {
+  std::string err;
+  Environment environment;
+  environment.out = [](std::string_view) {};
+  environment.err = [&](std::string_view text) { err += text; };
+  environment.slow_run = std::chrono::milliseconds(0);
+  std::vector<std::string> arguments{"ccl", "all_reduce", "-b", "1K", "-e", "2K", "-f", "2", "-n", "2"};
+  arguments.insert(arguments.end(), kFourDevices.begin(), kFourDevices.end());
+  EXPECT_EQ(run_program(arguments, environment), ExitCode::ok);
+  EXPECT_EQ(err,
+            "note: to have it sooner: -n 1 times one call of each row, not 2; -c 0 checks no values; --alike-devices "
+            "simulates one of the 4 SIPs, where all do the same\n");
 }
 
 /// From the ring barrier of a 2 x 2 torus ranks would go on half a microsecond one after the other.

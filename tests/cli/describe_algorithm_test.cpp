@@ -22,15 +22,39 @@ struct Shown {
   std::string out, err;
 };
 
-Shown describe_on_four(std::vector<std::string> more) {
+Shown describe_on(int sips, std::vector<std::string> more) {
   Shown shown;
   Environment environment;
   environment.out = [&](std::string_view text) { shown.out += text; };
   environment.err = [&](std::string_view text) { shown.err += text; };
-  std::vector<std::string> arguments{"describe", "ahbm-2sip", "--set", "system.sips.count=4"};
+  std::vector<std::string> arguments{"describe", "ahbm-2sip", "--set", "system.sips.count=" + std::to_string(sips)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   shown.code = static_cast<int>(run_program(arguments, environment));
   return shown;
+}
+
+Shown describe_on_four(std::vector<std::string> more) {
+  return describe_on(4, std::move(more));
+}
+
+TEST(DescribeAlgorithm, TheTableOfManyRanksIsCutWithCountsAndTheJsonIsNot) {
+  const Shown table = describe_on(40, {"--algorithm", "ring_allreduce"});
+  ASSERT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out,
+              AllOf(HasSubstr("\n  and 24 more ranks (see --format json)\n"), HasSubstr("sip15"),
+                    Not(HasSubstr("sip17")), HasSubstr("0 to 1, 1 to 2, 2 to 3, 3 to 4, …, 39 to 0 (40 in all)\n")));
+  const Shown all = describe_on(40, {"--algorithm", "ring_allreduce", "--format", "json"});
+  ASSERT_EQ(all.code, 0) << all.err;
+  const auto json = nlohmann::json::parse(all.out);
+  EXPECT_EQ(json["ranks"].size(), 40u);
+  EXPECT_EQ(json["steps"][0]["messages"].size(), 40u);
+}
+
+TEST(DescribeAlgorithm, TheDetourOfAFailedLinkIsCutWithACount) {
+  const Shown shown = describe_on(
+      10, {"--set", "overrides.sip0.io.to_sip1.failed=true", "--algorithm", "ring_allreduce", "--ranks", "10"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("sip0.io.to_sip9, sip9.io.to_sip8, …, sip2.io.to_sip1 (9 in all)"));
 }
 
 TEST(DescribeAlgorithm, TheTableHasNeighboursAndSteps) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -159,6 +160,31 @@ TEST_F(ProgramTest, AWallTimeIsMeasuredWhenTheRunHasNone) {
   result_.wall_time_s = 5;
   run({"run", "gemm", "--json", "-"});
   EXPECT_EQ(nlohmann::json::parse(out_)["wall_time_s"].get<double>(), 5);
+}
+
+TEST_F(ProgramTest, ALongRunOnAlikeDevicesSaysOnceWhatWouldMakeItSooner) {
+  environment_.slow_run = std::chrono::milliseconds(0);
+  environment_.execute = [this](const Bench&, const SimulateOptions& options) {
+    if (options.on_progress) options.on_progress({});
+    if (options.on_progress) options.on_progress({});
+    return result_;
+  };
+  const std::string alike =
+      "note: to have it sooner: --alike-devices simulates one of the 4 SIPs, where all do the same";
+  const auto said = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", "gemm", "-t", "tiny", "--set", "system.sips.count=4"});
+    EXPECT_EQ(run(more), 0);
+    return err_;
+  };
+  EXPECT_EQ(said({}),
+            alike + ", and computes no values (--no-data); --quick-plans measures no plans of matrix products\n");
+  EXPECT_EQ(said({"--no-data", "--quick-plans", "--json", "-"}), alike + "\n");
+  EXPECT_EQ(said({"--no-data", "--alike-devices"}), "");
+  EXPECT_EQ(said({"--set", "system.sips.count=1"}), "");
+  EXPECT_EQ(said({"--set", "system.sips.topology=mesh_2d"}), "");
+  EXPECT_EQ(said({"-q"}), "");
+  environment_.slow_run = std::chrono::hours(1);
+  EXPECT_EQ(said({}), "");
 }
 
 TEST_F(ProgramTest, NothingEscapes) {

@@ -174,7 +174,7 @@ void cycles(std::vector<SeededBug>& all) {
   all.push_back({"ring_of_ranks",
                  "every rank of a ring receives before it sends",
                  "DeadlockError",
-                 {"ranks {0-2}", "cycle: "},
+                 {"ranks {0, 1, 2}", "cycle: "},
                  ranks([](int rank) {
                    const int n = kScorecardDevices;
                    const auto x = ones(64), y = ones(64);

@@ -185,7 +185,7 @@ std::vector<StuckProgram> messages_between_ranks() {
        "(61 more); rank 1 waits in to at table_test.cpp:~ for its recv from rank 0 (tag 0) of the default group, "
        "called at table_messages.cpp:~, to which rank 0 has not sent"},
       {"RingOf3SendsFirst", kThreeSips, ranks(3, of_size(ring_of_sends, kLarge)),
-       "cycle: ~, for which ranks {0-2} wait"},
+       "cycle: ~, for which ranks {0, 1, 2} wait"},
       {"RingOf16SendsFirst", kSixteenSips, ranks(16, of_size(ring_of_sends, kLarge)),
        "cycle: ~, for which ranks {0-15} wait"},
       {"RecvFromAnyRank", kThreeSips,

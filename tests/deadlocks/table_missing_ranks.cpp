@@ -69,7 +69,7 @@ std::vector<StuckProgram> missing_ranks() {
                dist::barrier();
              }),
        "ranks {3, 4} have ended without calling BARRIER (sequence number 2) of the default group, for which ranks "
-       "{0-2, 5-15} wait"},
+       "{0, 1, 2, 5-15} wait"},
       {"OneStepLess", kThreeSips,
        ranks(3,
              [](int rank) {

@@ -115,7 +115,7 @@ TEST(Culprit, OneOfSixteenIsTheOneAlsoAsTheFirstCaller) {
     EXPECT_EQ(outcome.error.message, "");
     told.expect_all_alike(topology);
     EXPECT_EQ(told.texts[0],
-              "DistributedError: Detected mismatch between collectives on ranks. Ranks {1, ..., 15} are running "
+              "DistributedError: Detected mismatch between collectives on ranks. Ranks {1-15} are running "
               "collective: CollectiveFingerPrint(SequenceNumber=1, OpType=ALLREDUCE, TensorShape=[8], "
               "TensorDtypes=Float, ReduceOp=SUM) at culprit_test.cpp:" +
                   line +
@@ -126,6 +126,20 @@ TEST(Culprit, OneOfSixteenIsTheOneAlsoAsTheFirstCaller) {
                   ". Collectives differ in the following aspects: Tensor shapes: [8] vs [9]. Culprit rank 0; "
                   "Error type: SIZE_OR_SYNTAX_MISMATCH");
   }
+}
+
+TEST(Culprit, CallsThatDifferOnEveryRankAreCounted) {
+  constexpr int kRanks = 16;
+  Told told(kRanks);
+  const auto outcome = run_ranks(machine_of(kRanks), kRanks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, kRanks);
+    told.listen(rank, [&] { dist::all_reduce(ones(8 + rank)); });
+  });
+  EXPECT_EQ(outcome.error.message, "");
+  told.expect_all_alike("");
+  EXPECT_THAT(told.texts[0],
+              AllOf(HasSubstr("but Rank 7 is running"), HasSubstr(", but ranks {8-15} run 8 more. "),
+                    HasSubstr("on rank 7 Tensor shapes: [8] vs [15]; and 8 more. No culprit"), Not(HasSubstr("[16]"))));
 }
 
 TEST(Culprit, IsTheRankWithOneBatchLess) {
@@ -463,10 +477,10 @@ TEST(Culprit, ASpawnSaysTheErrorOfAllItsRanksOnce) {
               {}, {.nprocs = 8});
         },
         devices(8));
-    EXPECT_THAT(error, StartsWith("SpawnException: -- Process 0 terminated with the following error (on ranks {0, "
-                                  "..., 7}):\nDistributedError at "));
-    EXPECT_THAT(error, AllOf(HasSubstr("Ranks {1, ..., 7} are running"), HasSubstr("Culprit rank 0;"),
-                             Not(HasSubstr("Unwound"))));
+    EXPECT_THAT(error, StartsWith("SpawnException: -- Process 0 terminated with the following error (on ranks "
+                                  "{0-7}):\nDistributedError at "));
+    EXPECT_THAT(error,
+                AllOf(HasSubstr("Ranks {1-7} are running"), HasSubstr("Culprit rank 0;"), Not(HasSubstr("Unwound"))));
   }
 }
 

@@ -22,7 +22,7 @@ namespace mp = torch::multiprocessing;
 
 TEST(FailureText, AnErrorOfAThousandRanksIsSaidOnceWithTheirSet) {
   EXPECT_EQ(error_of([] { mp::spawn([](int) { throw ValueError("wrong for all"); }, {}, {.nprocs = 1000}); }),
-            "SpawnException: -- Process 0 terminated with the following error (on ranks {0, ..., 999}):\n"
+            "SpawnException: -- Process 0 terminated with the following error (on ranks {0-999}):\n"
             "ValueError at 0 ps: wrong for all");
 }
 
@@ -31,8 +31,8 @@ TEST(FailureText, ErrorsThatDifferInNumbersAreSaidOnceWithTheirValues) {
               mp::spawn([](int rank) { throw ValueError("rank " + std::to_string(rank + 1024) + " of 1024"); }, {},
                         {.nprocs = 1024});
             }),
-            "SpawnException: -- Process 0 terminated with the following error (on ranks {0, ..., 1023}):\n"
-            "ValueError at 0 ps: rank {1024, ..., 2047} of 1024");
+            "SpawnException: -- Process 0 terminated with the following error (on ranks {0-1023}):\n"
+            "ValueError at 0 ps: rank {1024-2047} of 1024");
 }
 
 TEST(FailureText, AnErrorOfSeveralLinesAndTimesIsSaidOnceWithItsPlaces) {
@@ -70,6 +70,46 @@ TEST(FailureText, NumbersWithAPointAndOfManyDigitsAreWordsOfTheirOwn) {
   const std::string text = distributed::failure_text(
       {{0, {}, "ValueError", "got 0.25", "", nullptr}, {1, {}, "ValueError", "got 0.75", "", nullptr}}, {});
   EXPECT_THAT(text, HasSubstr("got 0.25\n\n-- Process 1 "));
+}
+
+TEST(FailureText, TheNumbersOfATensorWithoutANameAreTwoWholeOnes) {
+  std::vector<mp::RankError> errors;
+  for (int rank = 0; rank < 16; ++rank) {
+    errors.push_back(
+        {rank, {}, "ValueError", "tensor#" + std::to_string(rank) + ".3 of launch f#1.0 takes 0.5 s", "", nullptr});
+  }
+  EXPECT_EQ(distributed::failure_text(errors, {}),
+            "-- Process 0 terminated with the following error (on ranks {0-15}):\n"
+            "ValueError at 0 ps: tensor#{0-15}.3 of launch f#1.0 takes 0.5 s");
+}
+
+TEST(FailureText, ManyErrorsInOtherWordsAreCounted) {
+  std::vector<mp::RankError> errors;
+  for (int rank = 0; rank < 40; ++rank)
+    errors.push_back({rank, {}, "ValueError", "no " + std::string(static_cast<std::size_t>(rank), 'x'), "", nullptr});
+  const std::string text = distributed::failure_text(errors, {});
+  EXPECT_THAT(text, HasSubstr("-- Process 15 "));
+  EXPECT_THAT(text, ::testing::EndsWith("\n\nand 24 more errors, of ranks {16-39}"));
+}
+
+TEST(FailureText, VictimsThatWaitAlikeAreOneSet) {
+  std::vector<distributed::Victim> victims;
+  for (int rank = 0; rank < 64; ++rank) {
+    const std::string number = std::to_string(rank);
+    if (rank == 7) victims.push_back({7, "sleeps until 1 us"});
+    if (rank != 7 && rank != 35) victims.push_back({rank, "waits for launch f#" + number + ".0 on sip" + number});
+  }
+  EXPECT_THAT(distributed::failure_text({{35, {}, "ValueError", "wrong", "", nullptr}}, victims),
+              ::testing::EndsWith("\n\nUnwound because of it: ranks {0-6, 8-34, 36-63} (each waits for launch "
+                                  "f#{0-6, 8-34, 36-63}.0 on sip{0-6, 8-34, 36-63}), rank 7 (sleeps until 1 us)"));
+}
+
+TEST(FailureText, VictimsThatWaitForManyThingsAreCounted) {
+  std::vector<distributed::Victim> victims;
+  for (int rank = 1; rank <= 20; ++rank)
+    victims.push_back({rank, "waits for " + std::string(static_cast<std::size_t>(rank), 'x')});
+  EXPECT_THAT(distributed::failure_text({{0, {}, "ValueError", "wrong", "", nullptr}}, victims),
+              ::testing::EndsWith(", rank 16 (waits for xxxxxxxxxxxxxxxx) and 4 more"));
 }
 
 TEST(FailureText, ErrorsInOtherWordsStandApart) {

@@ -227,9 +227,11 @@ TEST(TpBlock, CommunicatesTwiceAndIsTheSameLayerOnEachNumberOfDevices) {
 
 TEST(TpBlock, RefusesHeadsThatTheDevicesCannotShare) {
   const auto result = run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "48"}});
-  EXPECT_EQ(error_of(result), "ConfigurationError: heads (3) must be divisible by the number of devices (2)");
+  EXPECT_EQ(error_of(result),
+            "ConfigurationError: heads (3) must be divisible by the number of devices (2); give -p heads=4, or fewer "
+            "devices (--set system.sips.count=1)");
   EXPECT_EQ(error_of(run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "64"}})),
-            "ConfigurationError: hidden (64) must be divisible by heads (3)");
+            "ConfigurationError: hidden (64) must be divisible by heads (3); give -p hidden=66");
 }
 
 // From two sizes, so that the time for the launch and the first and last step does not count.

@@ -46,11 +46,18 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
   const std::vector<Refusal> all{
       {1, {{"tp", "3"}}, "tp (3) times pp (1) is more than the 1 devices"},
       {1, {{"pp", "2"}}, "pp: 1 devices are no multiple of 2 stages"},
-      {3, {}, "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2"},
+      {3,
+       {},
+       "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2, which leaves 1 of 3 "
+       "devices idle"},
       {16, {}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8 -p pp=2"},
-      {16, {{"train", "1"}}, "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8", true},
+      {16,
+       {{"train", "1"}},
+       "num_key_value_heads (8) must be divisible by TP world size (16); give -p tp=8, which leaves 8 of 16 "
+       "devices idle",
+       true},
       {1, {{"train", "1"}, {"new_tokens", "2"}}, "new_tokens: a step of training decodes none", true},
-      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3)"},
+      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3); give -p pp=2"},
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
       {1, {{"batch", "4"}, {"micro_batches", "3"}}, "batch (4) must be divisible by micro_batches (3)"},
@@ -85,12 +92,39 @@ TEST(GptRuns, OfOneLayerAloneNameTheSizeThatTheDevicesDoNotDivide) {
     return result.error ? result.error->type + ": " + result.error->message : "no error";
   };
   for (const char* const bench : {"tp_mlp", "tp_block"}) {
-    EXPECT_EQ(error(bench, {{"ffn", "30"}}),
-              "ConfigurationError: ffn (30) must be divisible by the number of devices (4)");
+    EXPECT_THAT(
+        error(bench, {{"ffn", "30"}}),
+        HasSubstr("ConfigurationError: ffn (30) must be divisible by the number of devices (4); give -p ffn=32, "
+                  "or fewer devices (--set system.sips.count="));
     EXPECT_EQ(error(bench, {{"tokens", "30"}, {"sequence_parallel", "yes"}}),
-              "ConfigurationError: tokens (30) must be divisible by the number of devices (4); give a multiple, or "
-              "sequence_parallel=no");
+              "ConfigurationError: tokens (30) must be divisible by the number of devices (4); give -p tokens=32, "
+              "sequence_parallel=no, or fewer devices (--set system.sips.count=2)");
   }
+  EXPECT_EQ(error("moe", {{"experts", "6"}, {"tokens", "30"}}),
+            "ConfigurationError: experts (6) must be divisible by the number of devices (4); give -p experts=8 -p "
+            "tokens=32, expert_parallel=no, or fewer devices (--set system.sips.count=3)");
+}
+
+TEST(GptRuns, OfOneLayerUseTheDevicesThatDivideTheSizesWhereNoneIsGiven) {
+  const auto warnings = [](const std::string& bench, int devices, cli::ParameterTexts parameters) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {"system.sips.count=" + std::to_string(devices)};
+    options.data = false;
+    options.quick_plans = true;
+    parameters.insert({"hidden", "32"});
+    const RunResult result = run_built_in(bench, parameters, options);
+    EXPECT_FALSE(result.error) << result.error->message;
+    return result.warnings;
+  };
+  EXPECT_THAT(
+      warnings("moe", 3, {}),
+      Contains("1 of 3 SIPs idles: they do not divide experts (8); give -p experts=9 -p tokens=513 to use all"));
+  EXPECT_THAT(warnings("tp_block", 3, {}),
+              Contains("1 of 3 SIPs idles: they do not divide heads (16); give -p heads=18 -p ffn=4098 to use all"));
+  EXPECT_THAT(warnings("tp_mlp", 5, {}),
+              Contains("1 of 5 SIPs idles: they do not divide ffn (4096); give -p ffn=4100 to use all"));
+  EXPECT_THAT(warnings("tp_mlp", 4, {}), ::testing::Not(Contains(HasSubstr("idle"))));
 }
 
 TEST(GptRuns, ThatLeaveDevicesIdleSaySo) {

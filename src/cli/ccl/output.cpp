@@ -72,6 +72,11 @@ std::string begin_text(const Test& test, const Request& request, int ranks) {
   return text;
 }
 
+/// Which algorithm was chosen automatically, and why; else nothing.
+std::string chosen_text(const Row& row) {
+  return row.reason.empty() ? "" : fmt::format("# Taken: {}, {}\n", row.taken, row.reason);
+}
+
 std::string end_text(const Test& test, const Request& request, const Sweep& sweep) {
   std::string text;
   if (request.check) {
@@ -101,10 +106,15 @@ std::string fitted(double value, int width) {
 std::string to_table(const Test& test, const Request& request, const Sweep& sweep) {
   std::string text = begin_text(test, request, sweep.ranks);
   std::string_view algorithm;
+  std::string chosen;  // for the rows before
   for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
     const Row& row = sweep.rows[i];
-    if (row.algorithm != algorithm) text += fmt::format("# Algorithm: {}\n", row.algorithm);
+    if (row.algorithm != algorithm) {
+      text += fmt::format("# Algorithm: {}\n", row.algorithm);
+      chosen.clear();
+    }
     algorithm = row.algorithm;
+    if (const std::string now = chosen_text(row); !now.empty() && now != chosen) text += chosen = now;
     text += row_text(test, row);
     const bool last = i + 1 == sweep.rows.size() || sweep.rows[i + 1].algorithm != row.algorithm;
     if (last && row.setup_us > 0)

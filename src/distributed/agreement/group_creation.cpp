@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "distributed/agreement/judgement.h"
@@ -78,7 +79,8 @@ std::exception_ptr GroupCreation::mismatch() const {
   const bool algorithms_differ =
       std::ranges::any_of(sides, [&](const Side& side) { return side.wanted.algorithm != first.algorithm; });
   std::vector<std::string> calls;
-  for (const Side& side : sides) {
+  const std::size_t shown = std::min(sides.size(), kMostSides);
+  for (const Side& side : std::span(sides).first(shown)) {
     const Wanted& wanted = side.wanted;
     std::vector<std::string> gave;
     if (ranks_differ) gave.push_back("the ranks " + set_text(wanted.ranks));
@@ -89,6 +91,7 @@ std::exception_ptr GroupCreation::mismatch() const {
     calls.push_back(
         fmt::format("{} gave {}{}", ranks_text(side.ranks), fmt::join(gave, " and "), at_text(wanted.where)));
   }
+  if (shown < sides.size()) calls.push_back(ranks_behind(sides, shown) + " gave yet others");
   std::string text = fmt::format(
       "Detected mismatch between calls of {}: {}; all ranks must make the same groups in the same order. {}",
       this->text(), fmt::join(calls, ", but "), culprits);

@@ -24,6 +24,18 @@ struct Judgement {
 /// side is the ranks, ascending, that called the same; none is empty. The order of the sides does not matter.
 Judgement judge(const std::vector<std::vector<int>>& sides);
 
+constexpr std::size_t kMostSides = 8;  // that a text has one by one; the others by their ranks
+
+/// "ranks {8-63}": of all sides behind the first `shown`, of which there are more.
+template <class Side>
+std::string ranks_behind(const std::vector<Side>& sides, std::size_t shown) {
+  std::vector<int> ranks;
+  for (std::size_t i = shown; i < sides.size(); ++i)
+    ranks.insert(ranks.end(), sides[i].ranks.begin(), sides[i].ranks.end());
+  std::ranges::sort(ranks);
+  return ranks_text(ranks);
+}
+
 /// Puts sides, which have their `ranks`, into the order of the judgement; returns who is to blame.
 template <class Side>
 std::string judge_sides(std::vector<Side>& sides) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/number_set.h"
 #include "distributed/agreement/collective_order_check.h"
 #include "distributed/agreement/judgement.h"
@@ -20,9 +22,11 @@ std::string aspects_text(const std::vector<CallSide>& sides) {
   const CollectiveFingerprint& first = sides.front().fingerprint;
   if (sides.size() == 2) return differences(first, sides.back().fingerprint);
   std::vector<std::string> aspects;
-  for (std::size_t i = 1; i < sides.size(); ++i) {
+  const std::size_t shown = std::min(sides.size(), kMostSides);
+  for (std::size_t i = 1; i < shown; ++i) {
     aspects.push_back(fmt::format("on {} {}", ranks_text(sides[i].ranks), differences(first, sides[i].fingerprint)));
   }
+  if (shown < sides.size()) aspects.push_back(fmt::format("and {} more", sides.size() - shown));
   return fmt::format("{}", fmt::join(aspects, "; "));
 }
 
@@ -31,7 +35,10 @@ std::string aspects_text(const std::vector<CallSide>& sides) {
 ProgramError mismatch(std::vector<CallSide> sides, const std::vector<int>& missing) {
   const std::string culprits = judge_sides(sides);
   std::vector<std::string> calls;
-  for (const CallSide& side : sides) calls.push_back(side_text(side));
+  const std::size_t shown = std::min(sides.size(), kMostSides);
+  for (std::size_t i = 0; i < shown; ++i) calls.push_back(side_text(sides[i]));
+  if (shown < sides.size())
+    calls.push_back(fmt::format("{} run {} more", ranks_behind(sides, shown), sides.size() - shown));
   std::string text = fmt::format(
       "Detected mismatch between collectives on ranks. {}. Collectives differ in the following aspects: {}. {}; Error "
       "type: {}",

@@ -30,6 +30,14 @@ std::size_t end_of_digits(std::string_view text, std::size_t begin) {
   return begin;
 }
 
+/// Whether the digits at `begin` number a thing, as both numbers of "tensor#11.0" do.
+bool numbers_a_thing(std::string_view text, std::size_t begin) {
+  while (begin > 1 && text[begin - 1] == '.' && is_digit(text[begin - 2])) {
+    for (--begin; begin > 0 && is_digit(text[begin - 1]);) --begin;
+  }
+  return begin > 0 && text[begin - 1] == '#';
+}
+
 Cut cut(std::string_view text) {
   Cut result{{""}, {}};
   for (std::size_t i = 0; i < text.size();) {
@@ -38,7 +46,8 @@ Cut cut(std::string_view text) {
       continue;
     }
     std::size_t end = end_of_digits(text, i);
-    const bool decimal = end + 1 < text.size() && text[end] == '.' && is_digit(text[end + 1]);
+    const bool decimal =
+        end + 1 < text.size() && text[end] == '.' && is_digit(text[end + 1]) && !numbers_a_thing(text, i);
     if (decimal) end = end_of_digits(text, end + 1);
     const bool padded = text[i] == '0' && end - i > 1;  // it would not read as it was written
     if (decimal || padded || end - i > kMostDigits) {

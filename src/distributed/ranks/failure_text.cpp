@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -19,7 +20,8 @@ using torch::multiprocessing::RankError;
 namespace {
 
 // In a text; the exception has all.
-constexpr std::size_t kMostVictims = 16;
+constexpr std::size_t kMostErrors = 16;   // that differ in words
+constexpr std::size_t kMostVictims = 16;  // groups that wait for other things
 constexpr std::size_t kMostExits = 64;
 constexpr std::size_t kMostPlaces = 8;  // of one error
 
@@ -90,13 +92,45 @@ void append_causes(std::string& text, const AlikeCauses& group) {
   append_places(text, group);
 }
 
+/// Those that are one too many, by their number and their ranks.
+void append_rest(std::string& text, std::span<const AlikeCauses> groups) {
+  std::vector<int> ranks;
+  for (const auto& group : groups) ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+  sort_once(ranks);
+  text += fmt::format("\n\nand {} more errors, of {}", groups.size(), ranks_text(ranks));
+}
+
+/// Victims whose waits differ in numbers only.
+struct AlikeVictims {
+  std::vector<int> ranks = {};
+  std::vector<std::string> doing = {};
+};
+
+std::vector<AlikeVictims> alike(const std::vector<Victim>& victims) {
+  std::vector<AlikeVictims> result;
+  std::map<std::string, std::size_t> places;
+  for (const Victim& victim : victims) {
+    const auto [place, is_new] = places.try_emplace(pattern_of_text(victim.doing), result.size());
+    if (is_new) result.emplace_back();
+    AlikeVictims& group = result[place->second];
+    group.ranks.push_back(victim.rank);
+    group.doing.push_back(victim.doing);
+  }
+  for (auto& group : result) std::ranges::sort(group.ranks);
+  return result;
+}
+
 void append_victims(std::string& text, const std::vector<Victim>& victims, bool one_cause) {
   text += fmt::format("\n\nUnwound because of {}:", one_cause ? "it" : "them");
-  const std::size_t shown = std::min(victims.size(), kMostVictims);
+  const std::vector<AlikeVictims> groups = alike(victims);
+  const std::size_t shown = std::min(groups.size(), kMostVictims);
+  std::size_t told = 0;
   for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("{} rank {} ({})", i == 0 ? "" : ",", victims[i].rank, victims[i].doing);
+    text += fmt::format("{} {} ({}{})", i == 0 ? "" : ",", ranks_text(groups[i].ranks),
+                        groups[i].ranks.size() == 1 ? "" : "each ", alike_text(groups[i].doing));
+    told += groups[i].ranks.size();
   }
-  if (shown < victims.size()) text += fmt::format(" and {} more", victims.size() - shown);
+  if (shown < groups.size()) text += fmt::format(" and {} more", victims.size() - told);
 }
 
 }  // namespace
@@ -116,7 +150,10 @@ std::string exit_texts(std::vector<RankError> causes) {
 
 std::string failure_text(const std::vector<RankError>& causes, const std::vector<Victim>& victims) {
   std::string text;
-  for (const auto& group : alike(causes)) append_causes(text, group);
+  const std::vector<AlikeCauses> groups = alike(causes);
+  const std::size_t shown = std::min(groups.size(), kMostErrors);
+  for (std::size_t i = 0; i < shown; ++i) append_causes(text, groups[i]);
+  if (shown < groups.size()) append_rest(text, std::span(groups).subspan(shown));
   if (!victims.empty()) append_victims(text, victims, causes.size() == 1);
   return text;
 }

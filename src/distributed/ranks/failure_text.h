@@ -20,7 +20,8 @@ std::string exit_text(int rank, int code);
 std::string exit_texts(std::vector<torch::multiprocessing::RankError> causes);
 
 /// PyTorch's text for each cause, then a line with the victims. Ranks that failed alike, with other numbers, in other
-/// lines or at other times, are one text; `rank_errors` of the result has each of them as it was.
+/// lines or at other times, are one text, and so are victims that wait alike; `rank_errors` of the result has each of
+/// them as it was.
 std::string failure_text(const std::vector<torch::multiprocessing::RankError>& causes,
                          const std::vector<Victim>& victims);
 

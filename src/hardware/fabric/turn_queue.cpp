@@ -21,7 +21,8 @@ void TurnQueue::next_bucket() {
     std::ranges::sort(first_, std::ranges::greater{}, &Entry::key);
     // Narrower buckets part what is of several times.
     const auto time_at = [&](std::size_t quarter) { return first_[first_.size() / 4 * quarter].key.time; };
-    if (first_.size() > kCrowd && width_ > 0 && time_at(1) != time_at(3)) spread(width_ > 1 ? width_ - 2 : 0);
+    if (first_.size() > kCrowd && width_ > 0 && may_spread() && time_at(1) != time_at(3))
+      spread(width_ > 1 ? width_ - 2 : 0);
     return;
   }
   const Entry next = far_.pop();
@@ -57,6 +58,8 @@ void TurnQueue::spread(std::uint32_t width) {
   while (!far_.empty()) all.push_back(far_.pop());
   occupied_ = {};
   far_pushes_ = 0;
+  pushes_ = 0;
+  spread_turns_ += all.size();
   width_ = width;
   const Entry& least = *std::ranges::min_element(all, {}, &Entry::key);
   first_number_ = number_of(least);
@@ -79,6 +82,7 @@ void TurnQueue::put_ahead(const Entry& entry) {
 void TurnQueue::leave_row() {
   in_buckets_ = true;
   size_ = count_;
+  pushes_ = count_;
   // Some four turns in each bucket, unless wider ones were needed before.
   const std::uint64_t gap = (row_[0].key.time - row_[count_ - 1].key.time) / (kMost / 4);
   width_ = std::max(width_, std::min(kWidest, static_cast<std::uint32_t>(std::bit_width(gap))));

@@ -36,6 +36,7 @@ class TurnQueue {
       leave_row();
     }
     ++size_;
+    ++pushes_;
     place(key.time, key.order, payload);
   }
 
@@ -48,6 +49,9 @@ class TurnQueue {
     take_first();
     if (--size_ == kFew) enter_row();
   }
+
+  /// How many turns have been put into buckets of another width, all times together.
+  std::size_t spread_turns() const { return spread_turns_; }
 
  private:
   static constexpr std::size_t kMost = 16, kFew = 4;  // turns with which it goes into buckets, and comes back
@@ -86,6 +90,9 @@ class TurnQueue {
   }
   void next_bucket();
   void take_from_far();
+  /// Turns of many times that come by turns near and far would have it spread all turns again and again: as many are
+  /// pushed between two times as there are to be spread.
+  bool may_spread() const { return pushes_ >= size_; }
   void spread(std::uint32_t width);
 
   std::uint64_t number_of(std::uint64_t time) const { return time >> width_; }
@@ -104,6 +111,8 @@ class TurnQueue {
   std::array<std::uint64_t, kBuckets / kWord> occupied_{};  // a bit for each
   sim::EventQueue far_;                                     // what comes later
   std::uint32_t far_pushes_ = 0;                            // twice as many, less the others
+  std::size_t pushes_ = 0;                                  // since all turns were spread
+  std::size_t spread_turns_ = 0;
 };
 
 inline void TurnQueue::place(std::uint64_t time, std::uint64_t order, std::uint32_t payload) {
@@ -120,7 +129,7 @@ inline void TurnQueue::place(std::uint64_t time, std::uint64_t order, std::uint3
   if (number - first_number_ >= kBuckets) {
     far_.push({time, order}, payload);
     far_pushes_ += 2;
-    if (far_pushes_ > kBuckets / 2 && width_ < kWidest) spread(width_ + 2);
+    if (far_pushes_ > kBuckets / 2 && width_ < kWidest && may_spread()) spread(width_ + 2);
     return;
   }
   place_in_bucket(time, order, payload);

@@ -148,7 +148,7 @@ std::vector<Program> lifecycle_programs() {
       {"a_rank_that_throws",
        a_rank_that_throws,
        false,
-       {"-- Process 0 terminated with the following error:", "of rank 0", "Unwound because of it: rank 1 ("}},
+       {"-- Process 0 terminated with the following error:", "of rank 0", "Unwound because of it: rank"}},
       {"messages_of_sizes_that_do_not_fit",
        messages_of_sizes_that_do_not_fit,
        false,

@@ -82,5 +82,25 @@ TEST(TurnQueue, YieldsManyTurnsOfOneInstant) {
   EXPECT_TRUE(queue.empty());
 }
 
+// Devices that are alike have their turns together, and each server one soon or one later.
+TEST(TurnQueue, SpreadsNoMoreTurnsThanAreSet) {
+  constexpr std::uint32_t kDevices = 16, kServers = 500;
+  TurnQueue queue;
+  std::uint64_t pushes = 0;
+  const auto set = [&](std::uint64_t now, std::uint32_t server) {
+    const std::uint64_t time = now + 500 + (now * 31 + server % kServers) * 0x9e3779b97f4a7c15 % 4000;
+    queue.push({time, server}, server);
+    ++pushes;
+  };
+  for (std::uint32_t server = 0; server < kDevices * kServers; ++server) set(0, server);
+  for (int turn = 0; turn < 20'000; ++turn) {
+    const Entry next = queue.top();
+    queue.pop();
+    set(next.key.time, next.payload);
+  }
+  EXPECT_GT(queue.spread_turns(), 0u);
+  EXPECT_LE(queue.spread_turns(), pushes);
+}
+
 }  // namespace
 }  // namespace kernbench::hardware::fabric
