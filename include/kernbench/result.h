@@ -38,7 +38,8 @@ struct PathSegment {
 
 /// Waits that are alike, summed up over all programs of a launch.
 struct WaitResult {
-  std::string reason;              // "operand", "engine busy", "TCM full", …; of a host program "queue full"
+  /// "operand", "engine busy", "TCM full", …; of a host program "queue full"; of a launch and of a device see there.
+  std::string reason;
   std::string operation, where;    // that waited; operation empty: the program itself
   std::string cause, cause_where;  // the operation that ended the wait, or the kind of server; empty: not known
   Time time;
@@ -136,6 +137,11 @@ struct LaunchResult {
   std::vector<PathSegment> longest_segments;  // of the critical path, in order of time
   std::vector<WaitResult> waits;              // the longest first
   std::vector<OperationResult> operations;    // the most work first
+  /// What held up its beginning longest; no reason: nothing did. "stream": what stood before it there, `cause` the last
+  /// of it. "event": something elsewhere, recorded at `cause_where`, for which the stream waited at `where`.
+  /// "channels": the installation of its own. "host wait", "host call": its device had nothing to do, as in
+  /// DeviceResult::idle.
+  WaitResult waited_for = {};
 };
 
 /// What the launches of a LaunchTotal asked of their engines of one kind, or of a memory.
@@ -181,6 +187,23 @@ struct CopyTotal {
   std::int64_t count = 0;
   Bytes bytes;         // of device memory, replicas among them
   Time time, longest;  // from their start, behind what they wait for, to their end
+};
+
+/// How long any of the launches of one name and line were under way on a device.
+struct KernelTime {
+  std::string name, where;
+  Time time;
+};
+
+/// What a device did in the region of interest, or in the run where there is none.
+struct DeviceResult {
+  std::int32_t device = 0;
+  Time launches, copies;  // with launches under way, however many; with copies alone
+  /// The rest, with nothing, by what came next. "host wait": the host had waited in `operation` at `where` before it
+  /// gave that. "host call": it was in that call all the time. "event": that stood behind something elsewhere. "end":
+  /// nothing came. The longest first.
+  std::vector<WaitResult> idle;
+  std::vector<KernelTime> kernels;
 };
 
 /// One of two accesses that race.
@@ -354,6 +377,7 @@ struct RunResult {
   std::vector<WaitResult> host_waits;
   /// Copies between the host and devices and from device to device, those that took longest first.
   std::vector<CopyTotal> copies;
+  std::vector<DeviceResult> devices;  // that had anything to do, in order
   /// What makes the run slower than it need be, and what in the machine's description is allowed but likely a mistake:
   /// "host.link.credits: …".
   std::vector<std::string> warnings;

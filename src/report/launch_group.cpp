@@ -66,6 +66,7 @@ void LaunchGroup::add(const LaunchTotal& launches) {
 }
 
 Time LaunchGroup::time_of_a_device() const {
+  if (under_way) return *under_way;
   return devices.empty() ? Time() : Time::picoseconds(total.count() / static_cast<std::int64_t>(devices.size()));
 }
 
@@ -108,8 +109,20 @@ std::vector<LaunchGroup> launches_by_name(const RunResult& result) {
   };
   for (const LaunchResult& launch : result.launches) add(launch.kernel, launch);
   for (const LaunchTotal& total : result.launch_totals) add(total.name, total);
+  std::map<std::pair<std::string, std::string>, std::pair<Time, std::int64_t>> under_way;  // and of how many devices
+  for (const DeviceResult& device : result.devices) {
+    for (const KernelTime& kernel : device.kernels) {
+      auto& [time, devices] = under_way[{kernel.name, kernel.where}];
+      time += kernel.time;
+      ++devices;
+    }
+  }
   std::vector<LaunchGroup> groups;
   for (auto& [key, group] : by_name) {
+    if (const auto found = under_way.find(key); found != under_way.end()) {
+      const auto& [time, devices] = found->second;
+      group.under_way = Time::picoseconds(time.count() / devices);
+    }
     const auto& [name, where] = key;
     group.label_has_line = lines[name] > 1 && !where.empty();
     group.label = group.label_has_line ? name + " at " + where : name;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,7 +40,9 @@ struct LaunchGroup {
 
   void add(const LaunchResult& launch);
   void add(const LaunchTotal& launches);
-  /// The total of the mean device that has such launches. Longer than the run where a device's launches overlap.
+  std::optional<Time> under_way;  // of the mean device: for how long any of them was; not known for every result
+  /// The time that they took of the mean device that has such launches: where that is not known, the total, which is
+  /// longer where they overlap.
   Time time_of_a_device() const;
   /// The label, with the line if it is known: "matmul at train.cpp:12".
   std::string label_with_line() const;

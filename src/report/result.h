@@ -7,9 +7,12 @@ namespace kernbench::report {
 
 using kernbench::CheckResult;
 using kernbench::CheckStatus;
+using kernbench::CopyTotal;
+using kernbench::DeviceResult;
 using kernbench::DistanceBytes;
 using kernbench::EngineResult;
 using kernbench::ErrorResult;
+using kernbench::KernelTime;
 using kernbench::LaunchResult;
 using kernbench::Metric;
 using kernbench::OperationResult;

@@ -15,6 +15,7 @@
 #include "runtime/simulation.h"
 #include "runtime/streams/repeated_reads.h"
 #include "runtime/streams/worker_group.h"
+#include "sim/program_call.h"
 #include "tensor/device_backend.h"
 #include "tensor/placement/device_part.h"
 #include "tensor/random.h"
@@ -29,6 +30,12 @@ struct Failure {
   bool told = false;  // some worker has been told
 };
 using FailureRef = std::shared_ptr<Failure>;
+
+/// A wait for devices or other ranks that is over.
+struct LastWait {
+  sim::ProgramCall call = {};
+  Time ended = {};  // 0: there was none
+};
 
 /// Fiber-local state of a host worker. A new worker starts on device 0 and its default stream, and its generator at the
 /// beginning of the sequence of the simulation's seed.
@@ -54,6 +61,7 @@ struct HostContext {
   CommandScopeRef scope = {};                               // of what it gives to devices at present; may be null
   std::vector<FailureRef> failures = {};                    // of which it has not been told, see host_wait.h
   bool waits_for_devices = false;                           // or for other ranks: a failure ends the wait
+  LastWait last_wait = {};                                  // in which time passed
   std::int64_t launches = 0;                                // that it has given to devices
   std::string agreement = {};                               // what ranks of its collectives must say alike, besides
 

@@ -26,7 +26,10 @@ void host_wait(HostContext& context, Wait wait) {
   // A destructor that waits while an exception unwinds must not throw.
   const Waiting waiting{context.waits_for_devices,
                         std::exchange(context.waits_for_devices, std::uncaught_exceptions() == 0)};
+  const Time begun = context.simulation.scheduler().now();
   wait();
+  const Time ended = context.simulation.scheduler().now();
+  if (ended > begun) context.last_wait = {sim::this_fiber::current()->call(), ended};
 }
 
 /// Ends the host wait in which the worker is, or is thrown by its next one.

@@ -18,6 +18,7 @@
 #include "runtime/context.h"
 #include "runtime/observe/advice.h"
 #include "runtime/observe/engine_use.h"
+#include "runtime/observe/idle_advice.h"
 #include "runtime/queues/out_of_slots.h"
 #include "runtime/simulation.h"
 #include "sim/errors.h"
@@ -78,9 +79,11 @@ SimulateOptions with_debug(SimulateOptions options) {
 }
 
 /// Of the region of interest, or else of the whole run.
-void collect_resources(Simulation& simulation, RunResult& result) {
+void collect_use(Simulation& simulation, RunResult& result) {
   const auto usage = simulation.machine().usage();
-  if (simulation.region()->is_used() && !simulation.options().whole_run) {
+  const bool marked = simulation.region()->is_used() && !simulation.options().whole_run;
+  result.devices = simulation.activity.results(marked, simulation.scheduler().now());
+  if (marked) {
     return simulation.region()->collect(result, usage);
   }
   for (LaunchResult& launch : result.launches) launch.in_region = true;
@@ -109,10 +112,11 @@ void collect(Simulation& simulation, RunResult& result) {
   result.copies = simulation.copies.results();
   result.setup = simulation.setup;
   set_peaks(result, simulation.machine());
-  collect_resources(simulation, result);
+  collect_use(simulation, result);
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
+  std::ranges::move(runtime::idle_advice(result), std::back_inserter(result.warnings));
   std::ranges::move(runtime::advice(result, simulation.slice_hints), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {

@@ -63,6 +63,7 @@ void DeviceContents::on_unmap(PeCoordinate slice, std::uint64_t address, Bytes b
 
 Simulation::Simulation(const SimulateOptions& options, topology::Topology topology)
     : launches(options.detailed_launches),
+      activity(static_cast<std::size_t>(topology.system.sips)),
       options_(options),
       topology_(std::move(topology)),
       region_(std::make_shared<RegionRecorder>(machine_)),
@@ -100,6 +101,7 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     explainer_.emplace(machine_).subscribe_to(stream_);
     environment_.explainer = &*explainer_;
   }
+  region_->observe_with([this](bool begins, Time now) { activity.window(begins, now); });
   if (trace_) {
     if (!options_.whole_run) region_->observe_with([this](bool begins, Time now) { trace_->region(begins, now); });
     trace_->attach(machine_);
@@ -151,7 +153,7 @@ std::size_t Simulation::add_stream(int device) {
   auto& streams = streams_[static_cast<std::size_t>(device)];
   const Name number = Name::slot(SlotKind::part, static_cast<std::int64_t>(streams.size()));
   streams.push_back(std::make_shared<Stream>(named("{} stream {}", to_name(SipId{device}), number), streams.size() + 1,
-                                             topology_.sip.io.queue));
+                                             topology_.sip.io.queue, scheduler_));
   if (trace_) streams.back()->observe_with(stream_observer(streams.back()->name()));
   return streams.size() - 1;
 }

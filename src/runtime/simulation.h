@@ -18,6 +18,7 @@
 #include "kernbench/result.h"
 #include "kernbench/simulate.h"
 #include "numerics/memory/executor.h"
+#include "runtime/observe/device_activity.h"
 #include "runtime/observe/launch_log.h"
 #include "runtime/observe/operation_log.h"
 #include "runtime/observe/region_recorder.h"
@@ -86,9 +87,14 @@ class Simulation {
   const std::shared_ptr<RegionRecorder>& region() { return region_; }
   /// Whether what starts now is part of what is reported of the run.
   bool is_in_region() const { return region_->is_open() || options_.whole_run; }
-  /// A copy that starts now, for `copies`.
-  CopyUnderWay begin_copy(const char* direction, int device, const std::source_location& where, Bytes bytes) const {
+  /// A copy that starts now, and ends: for `copies` and `activity`.
+  CopyUnderWay begin_copy(const char* direction, int device, const std::source_location& where, Bytes bytes) {
+    activity.begin_copy(device, given_by_now(), scheduler_.now());
     return {direction, device, where, bytes, is_in_region(), scheduler_.now()};
+  }
+  void end_copy(const CopyUnderWay& copy) {
+    activity.end_copy(copy.device, scheduler_.now());
+    copies.add(copy, scheduler_.now());
   }
   /// Whoever else wants to be told of operations subscribes here before the first launch.
   tile::OperationStream& operations() { return stream_; }
@@ -128,6 +134,7 @@ class Simulation {
   // What the program reports of itself.
   LaunchLog launches;
   SliceHintsLog slice_hints;
+  DeviceActivity activity;
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;

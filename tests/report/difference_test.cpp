@@ -177,6 +177,35 @@ TEST(DifferenceTest, ShowsTheTimesOfRegions) {
   EXPECT_FALSE(changed.same_outcome());
 }
 
+TEST(DifferenceTest, WhatTheRegionConsistsOfAddsUpToItsChange) {
+  const auto us = [](std::int64_t count) { return Time::microseconds(count); };
+  const auto of = [&](Time region, Time copies, Time idle) {
+    RunResult result = samples::empty();
+    result.region = RegionResult{1, region, Time(), region};
+    result.devices = {{0, us(10), copies, {{"host wait", "synchronize", "a.cpp:7", "", "", idle, 3}}, {}}};
+    result.copies = {{"to", 0, "a.cpp:5", true, 1, Bytes(64), copies, copies}};
+    return result;
+  };
+  const Difference changed = difference(of(us(60), us(20), us(30)), of(us(25), us(5), us(10)));
+  std::int64_t sum = 0;
+  for (const TimeChange& change : changed.devices) sum += (change.b.value_or(Time()) - *change.a).count();
+  EXPECT_EQ(Time::picoseconds(-sum), us(35));
+  ASSERT_EQ(changed.copies.size(), 1u);
+  EXPECT_EQ(changed.copies[0].name, "to sip0 at a.cpp:5");
+  EXPECT_FALSE(changed.same_outcome());
+  const std::string table = to_table(changed, "a", "b", false);
+  EXPECT_THAT(table, ContainsRegex("to sip0 at a.cpp:5 +20.000 us +5.000 us +-15.000 us"));
+  EXPECT_THAT(table, ContainsRegex("idle after synchronize at a.cpp:7 +30.000 us +10.000 us +-20.000 us"));
+}
+
+TEST(DifferenceTest, WhatDevicesDidIsNotComparedWhereOneResultDoesNotHaveIt) {
+  RunResult with = samples::gemm();
+  with.devices = {{0, Time::microseconds(1), Time(), {}, {}}};
+  const Difference changed = difference(samples::gemm(), with);
+  EXPECT_TRUE(changed.devices.empty());
+  EXPECT_THAT(changed.not_compared, testing::Contains(HasSubstr("what devices did")));
+}
+
 TEST(DifferenceTest, NamesTheChoicesOfAPlanThatDiffer) {
   RunResult one = samples::gemm(), other = samples::gemm();
   for (RunResult* result : {&one, &other}) result->launches.resize(2, result->launches[0]);

@@ -59,6 +59,24 @@ TEST(LaunchGroupTest, LaunchesOfSeveralDevicesAtATimeAreSharesOfTheMeanDevice) {
   EXPECT_EQ(sum_of(groups).time_of_a_device(), Time::picoseconds(200));
 }
 
+TEST(LaunchGroupTest, LaunchesThatOverlapTakeTheTimeInWhichAnyIsUnderWay) {
+  RunResult result;
+  result.launches.resize(4);  // two on each of two devices, the second begins in the middle of the first
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    LaunchResult& launch = result.launches[i];
+    launch.name = launch.kernel = "k";
+    launch.device = static_cast<std::int32_t>(i / 2);
+    launch.start = Time::picoseconds(static_cast<std::int64_t>(i % 2) * 50);
+    launch.end = launch.start + Time::picoseconds(100);
+  }
+  for (const std::int32_t device : {0, 1})
+    result.devices.push_back({device, Time::picoseconds(150), Time(), {}, {{"k", "", Time::picoseconds(150)}}});
+  const std::vector<LaunchGroup> groups = launches_by_name(result);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].total, Time::picoseconds(400));
+  EXPECT_EQ(groups[0].time_of_a_device(), Time::picoseconds(150));
+}
+
 TEST(LaunchGroupTest, TheCountOfALaunchIsNoPartOfItsName) {
   EXPECT_EQ(kernel_name("gemm#0"), "gemm");
   EXPECT_EQ(kernel_name("a#b#12"), "a#b");

@@ -183,6 +183,17 @@ void explain_at_random(LaunchResult& launch, std::mt19937_64& generator) {
                      {finite(), finite(), finite(), finite(), false}};
 }
 
+WaitResult random_wait(std::mt19937_64& generator) {
+  static constexpr const char* kReasons[] = {"host wait", "host call", "event", "end", "stream"};
+  return {kReasons[generator() % std::size(kReasons)],
+          odd_name(generator),
+          odd_name(generator),
+          odd_name(generator),
+          odd_name(generator),
+          Time::picoseconds(magnitude(generator) / 4096),
+          static_cast<std::int64_t>(1 + generator() % 1000)};
+}
+
 PlanResult random_plan(std::mt19937_64& generator) {
   PlanResult out{generator() % 2 == 0 ? "gemm" : odd_name(generator), {}, Time::picoseconds(magnitude(generator))};
   for (const char* name : {"over_pes", "tile_k", "a_from", "other", "over_cubes", "b_from", "depth", "tile_m"}) {
@@ -223,6 +234,7 @@ LaunchResult random_launch(std::mt19937_64& generator) {
     if (!std::isfinite(out.engines.back().attained)) out.engines.back().attained = 0;
   }
   if (generator() % 3 == 0) explain_at_random(out, generator);
+  if (generator() % 4 == 0) out.waited_for = random_wait(generator);
   return out;
 }
 
@@ -436,6 +448,17 @@ RunResult random(std::mt19937_64& generator) {
                           Time::picoseconds(magnitude(generator)), Time::picoseconds(magnitude(generator)),
                           Time::picoseconds(magnitude(generator)), static_cast<double>(magnitude(generator)),
                           Bytes(magnitude(generator))});
+  }
+  for (auto count = generator() % 4; count > 0; --count) {
+    DeviceResult& device = out.devices.emplace_back();
+    device.device = static_cast<std::int32_t>(generator() % 5000);
+    device.launches = Time::picoseconds(magnitude(generator) / 4096);
+    device.copies = Time::picoseconds(magnitude(generator) / 4096);
+    for (auto causes = generator() % 4; causes > 0; --causes) device.idle.push_back(random_wait(generator));
+    for (auto kernels = generator() % 4; kernels > 0; --kernels) {
+      device.kernels.push_back(
+          {odd_name(generator), odd_name(generator), Time::picoseconds(magnitude(generator) / 4096)});
+    }
   }
   out.peak_gemm = {{"f16", 1e12}};
   if (generator() % 4 != 0) out.peak_flops = 1e12;

@@ -96,6 +96,38 @@ TEST(TableTest, AFailedCheckIsShownHoweverManyPassed) {
   EXPECT_THAT(table, HasSubstr("check failed; checks: 1 failed, 1,000 passed"));
 }
 
+TEST(TableTest, IdleDevicesStandBelowTheirLaunches) {
+  RunResult result = samples::gemm();
+  const auto us = [](std::int64_t count) { return Time::microseconds(count); };
+  result.region = RegionResult{1, us(40), us(2), us(42)};
+  const WaitResult after{"host wait", "synchronize", "train.cpp:9", "", "", us(9), 50},
+      end{"end", "", "", "", "", us(1), 1};
+  result.devices = {{0, us(28), us(2), {after, end}, {}}};
+  const TableOptions brief{.kind = TableKind::brief};
+  EXPECT_THAT(to_table(result, brief),
+              HasSubstr("  device busy 75.0 %, idle 25.0 %: 10.000 us, of that 9.000 us after\n"
+                        "  synchronize at train.cpp:9 (50 times)\n"));
+  EXPECT_THAT(to_table(result), HasSubstr("after synchronize at train.cpp:9"));
+  result.devices.push_back({3, us(10), us(0), {{"end", "", "", "", "", us(30), 1}}, {}});
+  EXPECT_THAT(to_table(result, brief), HasSubstr("2 devices busy 50.0 % on average, sip3 25.0 %, idle 50.0 %"));
+  result.devices = {{0, us(39), us(0), {{"end", "", "", "", "", us(1), 1}}, {}}};
+  EXPECT_THAT(to_table(result, brief), Not(HasSubstr("device busy")));
+}
+
+TEST(TableTest, ALaunchThatBeganBeforeTheRegionIsMarked) {
+  RunResult result = samples::gemm();
+  const LaunchResult& launch = result.launches[0];
+  const Time before = Time::nanoseconds(600);
+  result.region = RegionResult{1, launch.end - launch.start - before, launch.start + before, launch.end};
+  for (const TableKind kind : {TableKind::brief, TableKind::full}) {
+    EXPECT_THAT(to_table(result, {.kind = kind}),
+                HasSubstr("600.000 ns of gemm is outside of the region and in no share"));
+  }
+  result.region->start = launch.start;
+  result.region->time += before;
+  EXPECT_THAT(to_table(result), Not(HasSubstr("outside of the region")));
+}
+
 TEST(TableTest, RacesAreShownAndThatThereAreNone) {
   RunResult result = samples::gemm();
   EXPECT_THAT(to_table(result), Not(HasSubstr("no races")));

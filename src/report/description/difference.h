@@ -28,7 +28,7 @@ void describe(V& visit, R& change) {
 
 template <class V, Of<TimeChange> R>
 void describe(V& visit, R& change) {
-  visit.key({"name", "activity, launch or kind of wait"}, change.name);
+  visit.key({"name", "activity, launch, copies, what a device did, or kind of wait"}, change.name);
   visit.key({"a_ps", "null: absent"}, change.a);
   visit.key({"b_ps", "null: absent"}, change.b);
 }
@@ -85,6 +85,13 @@ void describe(V& visit, R& files) {
             difference.plans);
   visit.key({"critical_path", "by activity", {.layout = Layout::lines}}, difference.activities);
   visit.key({"launches", "by launch", {.layout = Layout::lines}}, difference.launches);
+  visit.key({"copies", "by direction, device and line", {.layout = Layout::lines}}, difference.copies);
+  visit.key(
+      {"devices",
+       "what the regions, or the runs, consist of for the mean device, which add up to them: launches, only copies, "
+       "and idle times by what came next",
+       {.layout = Layout::lines}},
+      difference.devices);
   visit.key({"resources", "by kind of resource", {.layout = Layout::lines}}, difference.resources);
   visit.key({"waits", "by kind of wait", {.layout = Layout::lines}}, difference.waits);
   visit.key({"metrics", "the benches' own figures", {.layout = Layout::lines}}, difference.metrics);

@@ -53,7 +53,7 @@ template <class V, Of<WaitResult> R>
 void describe(V& visit, R& wait) {
   visit.key({"reason",
              "one of the waits among the activities, `TLB miss`, `link buffer` or `contention`; of a host program "
-             "`queue full`"},
+             "`queue full`; of `waited_for` and of a device's `idle` see there"},
             wait.reason);
   visit.key({"operation", "that waited; empty for a program itself"}, wait.operation);
   visit.key({"where", "line of the kernel, or of the host program, that waited"}, wait.where);
@@ -163,6 +163,9 @@ void describe_explanation(V& visit, R& launch) {
   visit.key({"operations", "all operations by kind, the most work first", {.layout = Layout::lines}},
             launch.operations);
 }
+inline bool is_nothing(const WaitResult& wait) {
+  return wait.reason.empty();
+}
 
 template <class V, Of<LaunchResult> R>
 void describe(V& visit, R& launch) {
@@ -220,6 +223,14 @@ void describe(V& visit, R& launch) {
              "bytes of its tensor arguments, each counted once; 0 for collectives",
              {.missing_with = kRegion}},
             launch.tensor_bytes);
+  visit.key(
+      {"waited_for",
+       "what held up its beginning longest, after it had been given: `stream`, what stood before it there, `cause` the "
+       "last of it; `event`, something elsewhere, recorded at `cause_where`, for which the stream waited at `where`; "
+       "`channels`, the installation of its own; or its device had nothing to do before, because of a `host wait` or a "
+       "`host call`; only where there is anything",
+       {.omitted = is_nothing(launch.waited_for), .missing_with = "waited_for"}},
+      launch.waited_for);
   describe_explanation(visit, launch);
 }
 

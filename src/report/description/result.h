@@ -51,6 +51,28 @@ void describe(V& visit, R& copy) {
   visit.key({"longest_ps", "of one of them"}, copy.longest);
 }
 
+template <class V, Of<KernelTime> R>
+void describe(V& visit, R& kernel) {
+  visit.key({"name", "of the launches, without a number"}, kernel.name);
+  visit.key({"where", "line of the program that launched them"}, kernel.where);
+  visit.key({"time_ps", "with any of them under way on the device"}, kernel.time);
+}
+
+template <class V, Of<DeviceResult> R>
+void describe(V& visit, R& device) {
+  visit.key({"device", "its number"}, device.device);
+  visit.key({"launches_ps", "time with launches under way, however many"}, device.launches);
+  visit.key({"copies_ps", "time with copies alone"}, device.copies);
+  visit.key(
+      {"idle",
+       "the rest of the region, or the run, by what came next, the longest first: `host wait`, the host had waited "
+       "in `operation` at `where` before it gave that; `host call`, it was in that call all the time; `event`, "
+       "that stood behind something elsewhere; `end`, nothing came",
+       {.layout = Layout::lines}},
+      device.idle);
+  visit.key({"kernels", "its launches by name and line", {.layout = Layout::lines}}, device.kernels);
+}
+
 template <class V, Of<Metric> R>
 void describe(V& visit, R& metric) {
   visit.key({"value", "the figure"}, metric.value);
@@ -251,6 +273,11 @@ void describe(V& visit, R& result) {
        "there are any",
        {.layout = Layout::lines, .omitted = result.copies.empty(), .missing_with = "copies"}},
       result.copies);
+  visit.key({"devices",
+             "what the devices did in the region of interest, or in the run where there is none: those that had "
+             "anything to do",
+             {.layout = Layout::blocks, .omitted = result.devices.empty(), .missing_with = "devices"}},
+            result.devices);
   visit.key({"region",
              "the region of interest; null when the program marks none, and under `--whole-run`",
              {.missing_with = "region"}},

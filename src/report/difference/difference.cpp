@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/part.h"
+#include "report/device_use.h"
 #include "report/difference/inputs.h"
 #include "report/difference/origin_difference.h"
 #include "report/launch_group.h"
@@ -237,6 +238,31 @@ Times launches_of(const RunResult& result, bool one_by_one) {
   return times;
 }
 
+Times copies_of(const RunResult& result) {
+  Times times;
+  for (const CopyTotal& copy : result.copies) {
+    add(times, copy.direction + " sip" + std::to_string(copy.device) + (copy.where.empty() ? "" : " at " + copy.where),
+        copy.time);
+  }
+  return times;
+}
+
+Times devices_of(const RunResult& result) {
+  Times times;
+  const auto use = device_use(result);
+  if (!use) return times;
+  add(times, "launches", use->launches);
+  add(times, "only copies", use->copies);
+  for (const WaitResult& idle : use->causes) add(times, "idle " + idle_text(idle), idle.time);
+  return times;
+}
+
+/// Whether one tells what devices did, and the other does not, or not of a region.
+bool have_unlike_devices(const RunResult& a, const RunResult& b) {
+  const bool either = !a.devices.empty() || !b.devices.empty();
+  return either && (a.devices.empty() != b.devices.empty() || a.region.has_value() != b.region.has_value());
+}
+
 Times waits_of(const RunResult& result) {
   Times times;
   const auto add_all = [&](const std::vector<WaitResult>& waits) {
@@ -314,7 +340,8 @@ std::string status_text(const RunResult& result) {
 bool Difference::same_outcome() const {
   const bool same_region = !region_a || !region_b || region_a == region_b;
   return same_times && same_values && time_a == time_b && same_region && status_a == status_b && activities.empty() &&
-         launches.empty() && waits.empty() && resources.empty() && metrics.empty() && plans.empty();
+         launches.empty() && copies.empty() && devices.empty() && waits.empty() && resources.empty() &&
+         metrics.empty() && plans.empty();
 }
 
 Difference difference(const RunResult& a, const RunResult& b) {
@@ -328,6 +355,13 @@ Difference difference(const RunResult& a, const RunResult& b) {
   out.inputs = input_changes(a, b);
   if (a.region) out.region_a = a.region->time;
   if (b.region) out.region_b = b.region->time;
+  out.copies = changes_of(copies_of(a), copies_of(b));
+  if (have_unlike_devices(a, b)) {
+    out.not_compared.emplace_back(
+        "what devices did: one result does not have it, or it has no region of interest, unlike the other");
+  } else {
+    out.devices = changes_of(devices_of(a), devices_of(b));
+  }
   const bool equal_details = have_equal_details(a, b);
   out.launches = changes_of(launches_of(a, equal_details), launches_of(b, equal_details));
   if (!equal_details) {

@@ -50,7 +50,10 @@ struct Difference {
   // Of these, only what differs, the largest change first; ties in the order of names.
   std::vector<TimeChange> activities;  // of the critical paths of all launches
   std::vector<TimeChange> launches;    // "gemm#0 on sip0"
-  std::vector<TimeChange> waits;       // "operand: dot gemm.cpp:29 for load gemm.cpp:28", of all launches
+  std::vector<TimeChange> copies;      // "to sip0 at gemm.cpp:20"
+  /// What the region consists of for the mean device: "launches", "only copies", "idle after synchronize at a.cpp:7".
+  std::vector<TimeChange> devices;
+  std::vector<TimeChange> waits;  // "operand: dot gemm.cpp:29 for load gemm.cpp:28", of all launches
   std::vector<ResourceChange> resources;
   std::vector<ValueChange> metrics;
   /// Of library kernels that were planned differently: in the order of names.

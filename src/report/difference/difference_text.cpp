@@ -189,9 +189,12 @@ std::string to_table(const Difference& difference, const std::string& a, const s
                     palette.paint(Style::faint, "B") + "  " + palette.fit(b, 96) + "\n";
   for (const std::string& section :
        {inputs_section(difference, palette), outcome_section(difference, palette), plans_section(difference, palette),
+        times_section("What the devices did, on average: adds up to the region, or the run", "time", difference.devices,
+                      palette),
         times_section("Where the time went: critical paths of all launches", "activity", difference.activities,
                       palette),
-        times_section("Launches", "launch", difference.launches, palette), resources_section(difference, palette),
+        times_section("Launches", "launch", difference.launches, palette),
+        times_section("Copies", "copies", difference.copies, palette), resources_section(difference, palette),
         times_section("Waits of all programs", "wait", difference.waits, palette),
         metrics_section(difference, palette)}) {
     if (!section.empty()) out += "\n" + section;

@@ -147,7 +147,7 @@ std::string sums_of(const std::vector<LaunchGroup>& groups, const Span& span, co
                {time_text(group.total)},
                {time_text(Time::picoseconds(group.total.count() / group.count), unit)},
                {time_text(group.longest, unit)},
-               {percent_text(share(group.time_of_a_device(), span.time))}},
+               {percent_text(share(std::min(group.time_of_a_device(), span.time), span.time))}},
               group.where);
   }
   return table.text(palette);
@@ -345,6 +345,11 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
     return used < kLines ? kLines - used : 0;
   };
   if (room() == 0) sections[3] = kernel_text(result, groups, false, palette);
+  // What belongs to the launches.
+  const std::string outside = has_at_most(result, kMostLaunches) ? outside_of_span(result, palette) : "";
+  for (const std::string& line : {outside, devices_line(result, palette)}) {
+    if (!launches.empty() && line_count(line) <= room()) sections[1] += line;
+  }
   const std::string copies = copies_section(result, kMostBriefCopies, kLeastCopies, palette);
   if (line_count(copies) < room()) sections[2] = copies;
   sections[5] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));

@@ -94,6 +94,23 @@ std::string activity_text(const PathPart& part) {
   return part.activity + (part.activity == "sender busy" ? " with " : " of ") + part.operation;
 }
 
+std::string outside_of_span(const RunResult& result, const Palette& palette) {
+  const LaunchResult* most = nullptr;
+  std::size_t others = 0;
+  const auto outside = [&](const LaunchResult& launch) { return duration(launch) - time_in_span(result, launch); };
+  for (const LaunchResult& launch : result.launches) {
+    if (outside(launch) <= Time::zero()) continue;
+    if (most != nullptr) ++others;
+    if (most == nullptr || outside(launch) > outside(*most)) most = &launch;
+  }
+  if (most == nullptr) return {};
+  std::string text = fmt::format("{} of {}", time_text(outside(*most)), most->name);
+  if (others > 0) text += fmt::format(", and parts of {} more,", count_text(others));
+  const char* verb = others > 0 ? "are" : "is";
+  text = palette.fit(fmt::format("{} {} outside of the region and in no share", text, verb), 78);
+  return "  " + palette.paint(Style::faint, text) + "\n";
+}
+
 std::string kind_within_pe(const std::string& kind) {
   const std::optional<PartKind> known = part_kind(kind);
   return known && scope_of(*known) == PartScope::pe ? std::string(local_name(*known)) : kind;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/device_use.h"
 #include "report/launch_group.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
@@ -52,6 +53,30 @@ std::string lines_of_launches(const RunResult& result, const Palette& palette) {
   return "\n" + table.text(palette);
 }
 
+/// Launches that something held up for a tenth of their time or more, the longest first. Host calls that just take
+/// their time are in the JSON.
+std::string late_launches(const RunResult& result, const Palette& palette) {
+  constexpr std::size_t kMostLate = 8;
+  std::vector<const LaunchResult*> late;
+  for (const LaunchResult& launch : result.launches) {
+    const WaitResult& wait = launch.waited_for;
+    if (wait.reason.empty() || wait.reason == "host call" || share(wait.time, duration(launch)) < 0.1) continue;
+    late.push_back(&launch);
+  }
+  if (late.empty()) return {};
+  std::ranges::stable_sort(late, [](const auto* a, const auto* b) { return a->waited_for.time > b->waited_for.time; });
+  TextTable table({{"held up", Align::left, 18}, {"time", Align::right, 10}, {"by", Align::left, 66}});
+  for (std::size_t i = 0; i < std::min(late.size(), kMostLate); ++i) {
+    const WaitResult& wait = late[i]->waited_for;
+    table.add({{late[i]->name}, {time_text(wait.time)}, {waited_for_text(wait)}});
+  }
+  std::string out = "\n" + table.text(palette);
+  if (late.size() > kMostLate) {
+    out += "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", late.size() - kMostLate)) + "\n";
+  }
+  return out;
+}
+
 std::string listed_launches(const RunResult& result, const Palette& palette) {
   const Span span = span_of(result);
   TextTable table({{"launch", Align::left, 18},
@@ -75,7 +100,8 @@ std::string listed_launches(const RunResult& result, const Palette& palette) {
                {launch.bound > Time::zero() ? percent_text(share(launch.bound, time)) : "-"},
                {count_text(static_cast<std::uint64_t>(launch.programs))}});
   }
-  return table.text(palette) + lines_of_launches(result, palette);
+  return table.text(palette) + outside_of_span(result, palette) + lines_of_launches(result, palette) +
+         late_launches(result, palette);
 }
 
 std::string summed_launches(const RunResult& result, const Palette& palette) {

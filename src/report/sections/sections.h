@@ -53,16 +53,21 @@ std::string race_lines(const RunResult& result, std::size_t most, const Palette&
 /// Where the bytes that launches moved were: in the PEs' own slices, or how far from them.
 std::string distance_section(const RunResult& result, const Palette& palette);
 
+/// For how long the devices had launches, copies and nothing to do, and what came next then.
+std::string devices_section(const RunResult& result, const Palette& palette);
+/// The same in a line or two; nothing where they had something to do nearly always.
+std::string devices_line(const RunResult& result, const Palette& palette);
+
 /// Named ranges of host code.
 std::string ranges_section(const RunResult& result, const Palette& palette);
 
 /// Of ranges with others in them: what these, and what is outside of them, have of the time, and what passed in it.
 std::string range_tree_section(const RunResult& result, const Palette& palette);
 
-/// What host programs waited for before their launches were taken.
 /// Copies between the host and devices, the first `most` of those in the region of interest; nothing where they take
 /// less than `least` of the time.
 std::string copies_section(const RunResult& result, std::size_t most, double least, const Palette& palette);
+/// What host programs waited for before their launches were taken.
 std::string host_waits_section(const RunResult& result, const Palette& palette);
 
 /// What the run warns of.
@@ -86,6 +91,9 @@ Span span_of(const RunResult& result);
 /// What of a launch's time is part of that. One that begins before the region does, behind work that is not in it, has
 /// a part of its time there.
 Time time_in_span(const RunResult& result, const LaunchResult& launch);
+/// Which launches have part of their time before or behind the region, a line: their share is of the rest. May be
+/// empty.
+std::string outside_of_span(const RunResult& result, const Palette& palette);
 
 /// A metric's value with its unit: times and bytes in units that suit them.
 std::string metric_text(const Metric& metric);

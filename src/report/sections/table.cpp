@@ -173,16 +173,24 @@ RunResult in_region(const RunResult& result) {
 }
 
 std::string full_report(const RunResult& result, const Palette& palette) {
-  const std::array<std::string, 17> sections = {
-      launches_section(result, palette),   copies_section(result, kMostCopies, 0, palette),
-      plans_section(result, palette),      collectives_section(result, palette),
-      breakdown_section(result, palette),  explanation_sections(result, palette),
-      peaks_section(result, palette),      distance_section(result, palette),
-      ranges_section(result, palette),     range_tree_section(result, palette),
-      host_waits_section(result, palette), races_section(result, palette),
-      checks_section(result, palette),     metrics_section(result, palette),
-      resources_section(result, palette),  warnings_section(result, palette),
-      totals_section(result, palette)};
+  const std::array<std::string, 18> sections = {launches_section(result, palette),
+                                                devices_section(result, palette),
+                                                copies_section(result, kMostCopies, 0, palette),
+                                                plans_section(result, palette),
+                                                collectives_section(result, palette),
+                                                breakdown_section(result, palette),
+                                                explanation_sections(result, palette),
+                                                peaks_section(result, palette),
+                                                distance_section(result, palette),
+                                                ranges_section(result, palette),
+                                                range_tree_section(result, palette),
+                                                host_waits_section(result, palette),
+                                                races_section(result, palette),
+                                                checks_section(result, palette),
+                                                metrics_section(result, palette),
+                                                resources_section(result, palette),
+                                                warnings_section(result, palette),
+                                                totals_section(result, palette)};
   std::string out = header(result, palette);
   for (const std::string& section : sections) {
     if (!section.empty()) out += "\n" + section;

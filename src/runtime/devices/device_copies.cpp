@@ -166,15 +166,17 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<tensor::DeviceStorag
   auto begin = [&simulation = simulation_, from, to, movement, legs = std::move(legs),
                 owner = worker.owner()](Stream::Done done) mutable {
     const CopyUnderWay copy = simulation.begin_copy("between", from->device(), movement->call.where, bytes_of(legs));
+    simulation.activity.begin_copy(to->device(), given_by_now(), copy.start);
     hardware::PeerCopyRequest request;
     request.owner = owner;
     request.source = SipId{from->device()};
     request.legs = std::move(legs);
     request.read = [&simulation, from, movement] { read_values(simulation, from->descriptor()->dtype, *movement); };
     request.written = [&simulation, to, movement] { write_values(simulation, *movement); };
-    request.completed = [&simulation, copy, done = std::move(done)] {
+    request.completed = [&simulation, to, copy, done = std::move(done)] {
       simulation.log().add_time(simulation.scheduler().now());
-      simulation.copies.add(copy, simulation.scheduler().now());
+      simulation.end_copy(copy);
+      simulation.activity.end_copy(to->device(), simulation.scheduler().now());
       done();
     };
     simulation.machine().copy(std::move(request));

@@ -178,7 +178,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
                                                      bytes_of(request.legs));
     request.completed = [&simulation = simulation_, done, copy, work = current_work()] {
       simulation.log().add_time(simulation.scheduler().now());
-      simulation.copies.add(copy, simulation.scheduler().now());
+      simulation.end_copy(copy);
       done->set();
     };
     simulation_.machine().copy(std::move(request));

@@ -57,7 +57,7 @@ void SimulatedDevices::write(const std::shared_ptr<tensor::DeviceStorage>& stora
     };
     request.completed = [&simulation, mine, copy, done = std::move(done)] {
       simulation.log().add_time(simulation.scheduler().now());
-      simulation.copies.add(copy, simulation.scheduler().now());
+      simulation.end_copy(copy);
       done();
     };
     simulation.machine().copy(std::move(request));

@@ -78,12 +78,24 @@ void add(DistanceBytes& sum, const DistanceBytes& more) {
   sum.other_sips += more.other_sips;
 }
 
+WaitResult wait_of(const HeldUp& held) {
+  if (held.reason.empty()) return {};
+  return {std::string(held.reason),
+          held.call == nullptr ? "" : held.call,
+          sim::place_text(held.where),
+          held.cause,
+          sim::place_text(held.cause_where),
+          held.time,
+          1};
+}
+
 LaunchResult result_of(const CompletedLaunch& launch, const hardware::Machine& machine,
                        const tile::Explainer* explainer, tile::TextStore& texts) {
   LaunchResult result = launch_result(launch.plan, machine, launch.times, launch.record, explainer, texts);
   result.in_region = launch.in_region;
   result.plan = launch.plan.plan;
   result.where = sim::place_text(launch.where);
+  result.waited_for = wait_of(launch.held_up);
   return result;
 }
 
@@ -137,7 +149,7 @@ struct LaunchLog::Sum {
 
 void LaunchLog::Sum::add(const CompletedLaunch& launch, const hardware::Machine& machine,
                          const tile::Explainer* explainer, tile::TextStore& texts) {
-  const auto& [plan, times, record, where, in_region] = launch;
+  const auto& [plan, times, record, where, in_region, held_up] = launch;
   const Time time = times.completed - times.requested;
   const bool first = total.count++ == 0;
   total.total += time;

@@ -16,6 +16,7 @@
 
 namespace kernbench::runtime {
 
+struct HeldUp;
 struct LaunchPlan;
 
 /// A launch that has completed, while its record lives.
@@ -25,6 +26,7 @@ struct CompletedLaunch {
   const tile::LaunchRecord& record;
   std::source_location where;  // of the program's call
   bool in_region;
+  const HeldUp& held_up;  // before it began
 };
 
 /// Memory grows with the kernels of a program and the lines that launch them, not with the launches.

@@ -21,7 +21,7 @@ void RegionRecorder::close() {
 void RegionRecorder::begin_window() {
   window_start_ = machine_.scheduler().now();
   before_ = machine_.counters_now();
-  if (observer_) observer_(true, window_start_);
+  for (const Observer& observer : observers_) observer(true, window_start_);
 }
 
 void RegionRecorder::end_window() {
@@ -39,7 +39,7 @@ void RegionRecorder::end_window() {
   if (!touches) ++region_.windows;
   region_.time += now - window_start_;
   region_.end = now;
-  if (observer_) observer_(false, now);
+  for (const Observer& observer : observers_) observer(false, now);
 }
 
 void RegionRecorder::add_range(const RangeResult& one) {

@@ -29,7 +29,7 @@ class RegionRecorder {
   using Observer = std::function<void(bool begins, Time now)>;
 
   explicit RegionRecorder(hardware::Machine& machine) : machine_(machine) {}
-  void observe_with(Observer observer) { observer_ = std::move(observer); }
+  void observe_with(Observer observer) { observers_.push_back(std::move(observer)); }
 
   void open();
   void close();
@@ -65,7 +65,7 @@ class RegionRecorder {
   void end_window();
 
   hardware::Machine& machine_;
-  Observer observer_;
+  std::vector<Observer> observers_;
   std::int64_t holds_ = 0;
   bool finished_ = false;
   RegionResult region_;

@@ -12,6 +12,7 @@
 #include "kernbench/error.h"
 #include "runtime/context.h"
 #include "runtime/host_wait.h"
+#include "runtime/observe/device_activity.h"
 #include "runtime/observe/launch_log.h"
 #include "runtime/observe/region_recorder.h"
 #include "runtime/streams/capture.h"
@@ -51,6 +52,14 @@ class PendingLaunch final : public sim::WaitNode {
   std::weak_ptr<const sim::WaitNode> launch_;
 };
 
+/// What is known of a launch between its being given and its completion.
+struct UnderWay {
+  std::weak_ptr<Stream> stream = {};
+  Stream::Given given = {};
+  HeldUp held_up = {};
+  DeviceActivity::Kernel* kernel = nullptr;  // null: it has not begun
+};
+
 /// Whose launch it is.
 struct Sending {
   Simulation& simulation;
@@ -64,6 +73,7 @@ struct Sending {
   std::uint64_t queue = 0;                // of the device
   std::shared_ptr<OpenRange> range = {};  // in which it was given
   std::shared_ptr<bool> in_region = std::make_shared<bool>(false);
+  std::shared_ptr<UnderWay> under_way = std::make_shared<UnderWay>();
   std::shared_ptr<bool> failed = std::make_shared<bool>(false);  // the main program has been told
   /// Whether it counts no more.
   bool cancelled() const { return (group && group->cancelled()) || taken_back(); }
@@ -120,6 +130,17 @@ void leave_queues(Simulation& simulation, LaunchPlan& plan, bool cut) {
   }
 }
 
+/// The device begins with it.
+void has_begun(Simulation& simulation, UnderWay& launch, int device, DeviceActivity::Kernel& kernel) {
+  launch.kernel = &kernel;
+  const IdleBefore idle =
+      simulation.activity.begin_launch(device, kernel, given_by_now(), simulation.scheduler().now());
+  if (const auto stream = launch.stream.lock()) launch.held_up = stream->held_up(launch.given);
+  if (idle.time > launch.held_up.time) {
+    launch.held_up = {name(idle.reason), idle.time, idle.call.name, idle.call.where, {}, {}};
+  }
+}
+
 using GroupLaunchRef = std::shared_ptr<const GroupLaunch>;
 
 /// What counts as a launch of the worker's group, if it has one.
@@ -137,7 +158,12 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
   launch.grid = plan.grid.value_or(tile::ProgramGrid{{static_cast<std::int64_t>(plan.pes.size()), 1, 1}});
   launch.queues = plan.queues ? plan.queues->table() : nullptr;
   launch.body = std::move(plan.body);
-  launch.begins = std::move(plan.begins);
+  launch.begins = [&simulation = sending.simulation, under_way = sending.under_way, device = plan.device,
+                   &kernel = sending.simulation.activity.kernel(plan.device, plan.name, sending.where),
+                   begins = std::move(plan.begins)] {
+    has_begun(simulation, *under_way, device, kernel);
+    if (begins) begins();
+  };
   launch.owner = sending.owner;
   launch.without_effect = CommandScope::taken_back_of(sending.scope);
   launch.queue = sending.queue;
@@ -148,9 +174,13 @@ tile::KernelLaunch kernel_launch(const Sending& sending, LaunchPlan plan, Stream
     Simulation& simulation = sending.simulation;
     simulation.log().add_time(times.requested);
     simulation.log().add_time(times.completed);
+    if (auto* const kernel = sending.under_way->kernel) {
+      simulation.activity.end_launch(plan.device, *kernel, simulation.scheduler().now());
+    }
     if (sending.range) sending.range->launch_ends(communicates(plan), gemm_operations(record), record.hbm_bytes);
     if (!times.cut && !times.follows) {
-      const CompletedLaunch finished{plan, times, record, sending.where, *sending.in_region};
+      const CompletedLaunch finished{
+          plan, times, record, sending.where, *sending.in_region, sending.under_way->held_up};
       simulation.launches.add(finished, simulation.machine(), simulation.environment().explainer);
       simulation.slice_hints.add(finished, simulation.memory());
       simulation.log().on_launch(record.name, finished);
@@ -246,6 +276,11 @@ Begun begin_replay(const Sending& sending, const CapturedGraphRef& graph, const 
     Sending one = sending;
     one.name = names[i];
     one.where = captured.where;
+    one.under_way = std::make_shared<UnderWay>(*sending.under_way);
+    if (!captured.after.empty()) {
+      one.under_way->given.before = "launch " + names[captured.after.back()];
+      one.under_way->given.before_where = graph->launches[captured.after.back()].where;
+    }
     LaunchPlan plan = captured.plan;
     if (sending.range) plan.range = sending.range->name;
     launches.push_back(kernel_launch(one, std::move(plan), one_over, of_group, node));
@@ -304,6 +339,7 @@ LaunchCommandOf launch_command(HostContext& context, int device, Name name, std:
   if (context.scope) sending.owner = context.scope->number();
   sending.stream = stream.weak_from_this();
   sending.queue = stream.number();
+  *sending.under_way = {stream.weak_from_this(), stream.give(), {}, nullptr};
   command.owner = sending.owner;
   sending.range = current_range(context);
   command.is_first = [&simulation, range = sending.range, launches, communicates, in_region = sending.in_region] {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/fiber.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::runtime {
 namespace {
@@ -16,10 +17,11 @@ std::string completion_text(const std::source_location& where) {
 
 }  // namespace
 
-Stream::Stream(Name name, std::uint64_t number, std::int32_t places)
+Stream::Stream(Name name, std::uint64_t number, std::int32_t places, const sim::Scheduler& scheduler)
     : name_(std::make_shared<const Name>(std::move(name))),
       number_(number),
-      places_(std::make_shared<CommandPlaces>(places)) {
+      places_(std::make_shared<CommandPlaces>(places)),
+      scheduler_(scheduler) {
   places_->describe_as([on = name_] { return named("a place for a launch in the device's queue of {}", *on); });
   places_->provided_by([this](auto& edges) {
     for (const auto& command : commands_) {
@@ -53,6 +55,8 @@ CompletionRef Stream::add(Kind kind, Name name, LaunchCommand launch, Begin begi
   command->launch = std::move(launch);
   command->completion = std::make_shared<sim::Completion>();
   command->work = current_work();
+  command->waits = kind == Kind::wait || command->launch.waits;
+  command->recorded = command->launch.recorded;
   if (const sim::Fiber* fiber = sim::this_fiber::current()) command->where = fiber->call().where;
   if (command->dropped()) {
     command->completion->set();
@@ -75,13 +79,18 @@ CompletionRef Stream::add(Kind kind, Name name, LaunchCommand launch, Begin begi
   return completion;
 }
 
-CompletionRef Stream::enqueue_wait(CompletionRef reached) {
-  const auto has_been = [reached] { return reached->is_set(); };
-  return enqueue_turn([reached = std::move(reached)] { return reached; }, has_been, "wait for an event");
+CompletionRef Stream::enqueue_wait(CompletionRef reached, const std::source_location& recorded) {
+  LaunchCommand command;
+  command.may_go_ahead = [reached] { return reached->is_set(); };
+  command.recorded = recorded;
+  return add(Kind::wait, "wait for an event", std::move(command),
+             waiting([reached = std::move(reached)] { return reached; }));
 }
 
 CompletionRef Stream::enqueue_wait(std::function<CompletionRef()> ask, Name name) {
-  return add(Kind::ordinary, std::move(name), {}, waiting(std::move(ask)));
+  LaunchCommand command;
+  command.waits = true;
+  return add(Kind::ordinary, std::move(name), std::move(command), waiting(std::move(ask)));
 }
 
 CompletionRef Stream::enqueue_turn(std::function<CompletionRef()> ask, std::function<bool()> may_be_passed, Name name) {
@@ -150,6 +159,51 @@ CompletionRef Stream::last() const {
   return commands_.empty() ? nullptr : commands_.back()->completion;
 }
 
+// ---- what holds commands up
+
+Stream::FrontTimes Stream::front_times() const {
+  FrontTimes times = before_front_;
+  if (front_) (front_->waits ? times.waits : times.work) += scheduler_.now() - front_since_;
+  return times;
+}
+
+void Stream::front_is(const CommandRef& command) {
+  const FrontTimes until = front_times();
+  if (until.waits > before_front_.waits) {
+    const bool known = front_->recorded.line() > 0;
+    last_wait_ = {"event", {}, nullptr, front_->where, known ? "event" : front_->name.text(), front_->recorded};
+  }
+  before_front_ = until;
+  front_since_ = scheduler_.now();
+  front_ = command;
+}
+
+Stream::Given Stream::give() const {
+  Given given{front_times(), {}, {}};
+  const auto asks = [](const CommandRef& each) { return each->kind != Kind::marker && !each->waits && !each->done; };
+  const auto before = std::find_if(commands_.rbegin(), commands_.rend(), asks);
+  if (before == commands_.rend()) return given;
+  given.before = (*before)->name.text();
+  given.before_where = (*before)->where;
+  return given;
+}
+
+HeldUp Stream::held_up(const Given& given) const {
+  const FrontTimes until = front_times();
+  const Time work = until.work - given.at_front.work, waits = until.waits - given.at_front.waits;
+  HeldUp held;
+  if (waits >= work && waits > Time::zero()) {
+    held = last_wait_;
+    held.time = waits;
+  } else if (work > Time::zero()) {
+    // With nothing before it, it stood at the front itself.
+    held = {given.before.empty() ? "channels" : "stream", work, nullptr, {}, given.before, given.before_where};
+  }
+  return held;
+}
+
+// ---- beginning
+
 void Stream::begin(const CommandRef& command) {
   command->begun = true;
   const auto begun = std::exchange(command->begin, nullptr)([this, command] { completed(*command); });
@@ -180,6 +234,7 @@ void Stream::begin_first() {
   while (!commands_.empty()) {
     const CommandRef command = commands_.front();
     if (!std::exchange(command->first, true)) {
+      front_is(command);
       if (observer_) observer_(command->name, command->where, true);
       if (command->launch.is_first) command->launch.is_first();
     }
@@ -188,6 +243,7 @@ void Stream::begin_first() {
     commands_.pop_front();
     if (passed_ > 0) --passed_;
   }
+  if (front_) front_is(nullptr);
 }
 
 void Stream::begin_ahead() {

@@ -9,13 +9,19 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernbench/coordinates.h"
+#include "kernbench/units.h"
 #include "runtime/streams/command_places.h"
 #include "runtime/streams/worker_group.h"
 #include "sim/waitable.h"
+
+namespace kernbench::sim {
+class Scheduler;
+}
 
 namespace kernbench::runtime {
 
@@ -30,13 +36,25 @@ struct Begun {
   bool at_device;                             // the device has it, and begins what comes to it later behind it
 };
 
-/// What a stream has to know of a launch.
+/// What held up a command after it had been given.
+struct HeldUp {
+  std::string_view reason = {};  // as LaunchResult::waited_for; empty: nothing
+  Time time = {};
+  const char* call = nullptr;
+  std::source_location where = {};
+  std::string cause = {};
+  std::source_location cause_where = {};
+};
+
+/// What a stream has to know of a launch, or of a wait.
 struct LaunchCommand {
   /// Whether it can be sent to the device before its turn; asked then, and not before its scope is settled.
   std::function<bool()> may_go_ahead;
-  std::function<void()> is_first;  // told when all before it are over for the host
-  CommandPlace place;              // held until it is over
-  std::uint64_t owner = 0;         // under which the machine knows it
+  std::function<void()> is_first;      // told when all before it are over for the host
+  CommandPlace place;                  // held until it is over
+  std::uint64_t owner = 0;             // under which the machine knows it
+  bool waits = false;                  // for an event
+  std::source_location recorded = {};  // of a wait: the line for which it stands
 };
 
 /// A command belongs to the group of the worker that gives it. It begins when the one before it has completed. `begin`
@@ -46,11 +64,25 @@ class Stream : public std::enable_shared_from_this<Stream> {
   using Done = std::function<void()>;
   using Begin = std::function<Begun(Done done)>;
 
+  /// For how long commands have stood at the front.
+  struct FrontTimes {
+    Time work, waits;  // what asks something of the device; waits for events and turns
+  };
+  /// What stands before a command that is given now.
+  struct Given {
+    FrontTimes at_front = {};
+    std::string before = {};  // the last that asks something of the device; empty: none
+    std::source_location before_where = {};
+  };
+  Given give() const;
+  /// What has held it up longest until now.
+  HeldUp held_up(const Given& given) const;
+
   /// Told when a command, of the program's call at `where`, begins and when it is complete.
   using Observer = std::function<void(const std::string& command, const std::source_location& where, bool begins)>;
 
   /// `number`: the device's queue for its launches, not 0; `places`: the launches that this queue takes.
-  Stream(Name name, std::uint64_t number, std::int32_t places);
+  Stream(Name name, std::uint64_t number, std::int32_t places, const sim::Scheduler& scheduler);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -62,7 +94,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Adds a launch. It begins when all before it are over, at the device or markers, if it may go ahead then.
   CompletionRef enqueue_launch(Name name, LaunchCommand launch, Begin begin);
   /// What is given to the stream later begins after `reached`; a launch passes when that has been.
-  CompletionRef enqueue_wait(CompletionRef reached);
+  /// `recorded`: the line of the program for which it stands.
+  CompletionRef enqueue_wait(CompletionRef reached, const std::source_location& recorded = {});
   /// Likewise; what is to be reached is asked for when it is the stream's turn. Null: nothing.
   CompletionRef enqueue_wait(std::function<CompletionRef()> reached, Name name = "wait for an event");
   /// Likewise; launches pass while there would be nothing to wait for.
@@ -86,7 +119,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Command {
     Kind kind = Kind::ordinary;
     Name name;
-    std::source_location where;  // of the program's call that gave it; line 0: not known
+    std::source_location where;     // of the program's call that gave it; line 0: not known
+    std::source_location recorded;  // of a wait; likewise
+    bool waits = false;             // for an event, or its turn
     Begin begin;
     LaunchCommand launch;  // of a launch; of a wait, whether it can be passed
     CompletionRef completion;
@@ -107,6 +142,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// A command that is complete when what `ask` tells of is.
   Begin waiting(std::function<CompletionRef()> ask);
   void begin(const CommandRef& command);
+  FrontTimes front_times() const;
+  void front_is(const CommandRef& command);
   void completed(Command& command);
   /// Begins all commands that can begin now.
   void go_through();
@@ -119,8 +156,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<const Name> name_;  // completions may outlive the stream
   std::uint64_t number_;
   std::shared_ptr<CommandPlaces> places_;
+  const sim::Scheduler& scheduler_;
   Observer observer_;
   std::deque<CommandRef> commands_;
+  CommandRef front_;  // null: none
+  Time front_since_;
+  FrontTimes before_front_;
+  HeldUp last_wait_;        // that took time, but for how long
   std::size_t passed_ = 0;  // of those in front, how many are known to be such that a launch may pass them
   bool going_through_ = false;
   // The command in front waits for this; then it is done.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -78,7 +79,8 @@ void synchronize(int device, Where where) {
 
 struct Event::State {
   runtime::CompletionRef reached;
-  std::optional<Time> at;  // none, though it has been reached: it was dropped behind a failed launch
+  std::source_location recorded;  // of the program's call
+  std::optional<Time> at;         // none, though it has been reached: it was dropped behind a failed launch
   // Of an event that was recorded on a captured stream, which is a place in the graph and has no time.
   bool captured = false;
   std::weak_ptr<runtime::Capture> capture;
@@ -146,6 +148,7 @@ void Event::record(const Stream& stream, Where where) {
     state_ = std::move(state);
     return;
   }
+  state->recorded = sim::this_fiber::current()->call().where;
   state->reached = target->enqueue_marker("event", [&simulation, state] { state->at = simulation.scheduler().now(); });
   state_ = std::move(state);
 }
@@ -161,7 +164,7 @@ void Event::block(const Stream& stream, Where where) const {
       "a dependency on uncaptured work in another stream cannot be replayed; let the stream wait "
       "for it before the capture");
   if (state_->reached->is_set()) return;
-  target->enqueue_wait(state_->reached);
+  target->enqueue_wait(state_->reached, state_->recorded);
 }
 
 void Event::wait(Where where) const {
