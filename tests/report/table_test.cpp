@@ -105,8 +105,8 @@ TEST(TableTest, IdleDevicesStandBelowTheirLaunches) {
   result.devices = {{0, us(28), us(2), {after, end}, {}}};
   const TableOptions brief{.kind = TableKind::brief};
   EXPECT_THAT(to_table(result, brief),
-              HasSubstr("  device busy 75.0 %, idle 25.0 %: 10.000 us, of that 9.000 us after\n"
-                        "  synchronize at train.cpp:9 (50 times)\n"));
+              HasSubstr("  device busy 75.0 %, idle 25.0 %: 10.000 us, of that 9.000 us after synchronize\n"
+                        "  at train.cpp:9 (50 times)\n"));
   EXPECT_THAT(to_table(result), HasSubstr("after synchronize at train.cpp:9"));
   result.devices.push_back({3, us(10), us(0), {{"end", "", "", "", "", us(30), 1}}, {}});
   EXPECT_THAT(to_table(result, brief), HasSubstr("2 devices busy 50.0 % on average, sip3 25.0 %, idle 50.0 %"));

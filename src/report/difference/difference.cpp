@@ -357,8 +357,7 @@ Difference difference(const RunResult& a, const RunResult& b) {
   if (b.region) out.region_b = b.region->time;
   out.copies = changes_of(copies_of(a), copies_of(b));
   if (have_unlike_devices(a, b)) {
-    out.not_compared.emplace_back(
-        "what devices did: one result does not have it, or it has no region of interest, unlike the other");
+    out.not_compared.emplace_back("what devices did: only one result has it, or only one has a region of interest");
   } else {
     out.devices = changes_of(devices_of(a), devices_of(b));
   }

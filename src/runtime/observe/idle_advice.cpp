@@ -9,7 +9,7 @@
 namespace kernbench::runtime {
 namespace {
 
-constexpr double kLeastShare = 0.25;    // of the region
+constexpr double kLeastIdle = 0.25;     // of the region
 constexpr std::int64_t kLeastGaps = 8;  // of a device: one launch with little before it is no pattern
 
 }  // namespace
@@ -29,7 +29,7 @@ std::vector<std::string> idle_advice(const RunResult& result) {
   }
   const auto devices = static_cast<std::int64_t>(result.devices.size());
   const double share = devices == 0 ? 0 : all.in_seconds() / (static_cast<double>(devices) * span.in_seconds());
-  if (!(share >= kLeastShare) || gaps < kLeastGaps * devices) return {};
+  if (!(share >= kLeastIdle) || gaps < kLeastGaps * devices) return {};
   auto longest = causes.begin();
   for (auto cause = causes.begin(); cause != causes.end(); ++cause) {
     if (cause->second > longest->second) longest = cause;
