@@ -130,7 +130,9 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   options.stop_requested = environment.stop_requested;
   options.on_stuck = environment.on_stuck;
   StatusLine status(environment.err, environment.err_is_terminal);
-  Extensions loaded = extensions_of(command.load, {}, false, environment, status);
+  BenchFileOptions loading;
+  loading.watchdog_seconds = options.watchdog_seconds;
+  Extensions loaded = extensions_of(command.load, loading, false, environment, status);
   options.algorithms = std::move(loaded.algorithms);
   options.models = std::move(loaded.models);
   ccl::Request request = command.request;

@@ -280,6 +280,7 @@ struct RunTexts {
     options.uninitialized_memory = uninitialized_memory_of(single("--uninitialized-memory", memory, "poison"));
     options.threads = threads_of(single("--threads", threads, "0"));
     limits.into(options);
+    out.file.watchdog_seconds = options.watchdog_seconds;
     const std::string polls = single("--max-polls", max_polls, "");
     if (!polls.empty()) options.max_polls = max_polls_of(polls);
     const std::string stack = single("--stack-size", stack_size, "");

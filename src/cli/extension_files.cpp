@@ -31,6 +31,7 @@ Extensions extensions_of(const std::vector<std::string>& files, const BenchFileO
   hooks.end = [&](const std::string&) { status.clear(); };
   hooks.colour = colour;
   hooks.stop_requested = environment.stop_requested;
+  hooks.on_stuck = environment.on_stuck;
   for (const std::string& file : files) {
     try {
       const Extensions more = environment.load_extensions(file, options, hooks);

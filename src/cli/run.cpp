@@ -100,6 +100,7 @@ Bench bench_of(const RunCommand& command, const Environment& environment, Status
   hooks.end = [&](const std::string&) { status.clear(); };
   hooks.colour = use_colour(command.colour, environment.err_is_terminal);
   hooks.stop_requested = environment.stop_requested;
+  hooks.on_stuck = environment.on_stuck;
   return environment.load_file(command.bench, command.file, hooks);
 }
 

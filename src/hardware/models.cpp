@@ -108,6 +108,10 @@ std::string own_model_text(const std::string& model, PartId part) {
   return "the model " + in_quotes(model) + " of " + to_text(part);
 }
 
+std::string ModelCall::text() const {
+  return own_model_text(model_, part_) + ", asked at " + to_text(when_) + ",";
+}
+
 void raise_model_error(const std::string& model, PartId part, std::optional<Time> when) {
   const std::string who =
       when ? own_model_text(model, part) : "the factory of model " + in_quotes(model) + " for " + to_text(part);

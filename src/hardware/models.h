@@ -10,6 +10,7 @@
 #include "base/part.h"
 #include "hardware/command.h"
 #include "kernbench/models.h"
+#include "sim/watched_call.h"
 #include "topology/models.h"
 #include "topology/pe_specs.h"
 #include "topology/spec.h"
@@ -66,9 +67,23 @@ std::string own_model_text(const std::string& model, PartId part);
 /// a time, the factory of the model.
 [[noreturn]] void raise_model_error(const std::string& model, PartId part, std::optional<Time> when);
 
+/// A call of a model, as the watchdog names it.
+class ModelCall final : public sim::WatchedCall {
+ public:
+  ModelCall(const std::string& model, PartId part, Time when) : model_(model), part_(part), when_(when) {}
+  std::string text() const override;
+
+ private:
+  const std::string& model_;
+  PartId part_;
+  Time when_;
+};
+
 /// What `call` returns, which asks the model of a part; what that throws becomes a ModelError.
 template <class Call>
 Time answer_of(const std::string& model, PartId part, Time when, Call call) {
+  const ModelCall watched(model, part, when);
+  const sim::WatchedScope scope(watched);
   try {
     return call();
   } catch (...) {

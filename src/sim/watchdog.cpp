@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "sim/fiber.h"
+#include "sim/watched_call.h"
 
 namespace kernbench::sim {
 
 Watchdog::Watchdog(double seconds, std::function<void(const std::string&)> on_stuck)
-    : seconds_(seconds), on_stuck_(std::move(on_stuck)), thread_([this] { watch(); }) {}
+    : seconds_(seconds),
+      on_stuck_(std::move(on_stuck)),
+      calls_(WatchedCalls::of_this_thread()),
+      thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -51,9 +55,11 @@ void Watchdog::watch() {
 std::string Watchdog::describe_stuck() const {
   const Fiber* fiber = running_.load(std::memory_order_acquire);
   const std::string place = fiber != nullptr ? fiber->place() : std::string();
-  const std::string who = fiber == nullptr ? "an event's callback"
-                          : place.empty()  ? fmt::format("fiber '{}'", fiber->name())
-                                           : fmt::format("fiber '{}' (last known at {})", fiber->name(), place);
+  const std::string call = calls_.text();
+  const std::string who = !call.empty()      ? call
+                          : fiber == nullptr ? "an event's callback"
+                          : place.empty()    ? fmt::format("fiber '{}'", fiber->name())
+                                             : fmt::format("fiber '{}' (last known at {})", fiber->name(), place);
   return fmt::format(
       "{} has run for more than {} s without waiting for anything in simulated time: it is in an endless loop, waits "
       "for something outside of the simulation, or needs a longer watchdog time",

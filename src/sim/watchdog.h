@@ -11,10 +11,12 @@
 namespace kernbench::sim {
 
 class Fiber;
+class WatchedCalls;
 
 /// A thread that looks from time to time whether the scheduler still switches. Lives as long as the object.
 class Watchdog {
  public:
+  /// Of the calling thread, on which it ends, too.
   Watchdog(double seconds, std::function<void(const std::string&)> on_stuck);
   ~Watchdog();
 
@@ -36,6 +38,7 @@ class Watchdog {
 
   const double seconds_;
   const std::function<void(const std::string&)> on_stuck_;
+  const WatchedCalls& calls_;  // of the thread that is watched
   std::atomic<const Fiber*> running_ = nullptr;
   std::atomic<std::uint64_t> beats_ = 0;
   std::atomic<bool> fired_ = false;

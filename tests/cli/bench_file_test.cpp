@@ -502,6 +502,17 @@ TEST_F(BenchFileTest, AnyBenchRunsWithTheComponentModelsOfALoadedFile) {
               HasSubstr("registers no collective algorithm and no component model"));
 }
 
+TEST_F(BenchFileTest, AFileThatNeverEndsToRegisterIsStopped) {
+  const std::string models = file(
+      "#include <kernbench/models.h>\n"
+      "KERNBENCH_MODELS(registry) { (void)registry; for (volatile int i = 0;; i = i + 1) {} }\n",
+      "endless.cpp");
+  const Finished result = run({"vector_add", "-p", "n=64", "-q", "--load", models, "--watchdog", "1"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("endless.cpp, which initialises and registers what it has, has run for more than "
+                                    "1 s"));
+}
+
 TEST_F(BenchFileTest, DescribeChecksTheModelsOfALoadedFile) {
   const std::string models = file(
       "#include <kernbench/models.h>\n"

@@ -14,6 +14,7 @@
 #include "sim/fiber.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
+#include "sim/watched_call.h"
 #include "support/fiber_queues.h"
 #include "support/sanitizers.h"
 
@@ -294,6 +295,34 @@ TEST(WatchdogTest, AFiberThatDoesNotYieldIsNamedWhileItRuns) {
   };
   EXPECT_EQ(message_of<WatchdogError>(scheduler, limits), said);
   EXPECT_THAT(said, HasSubstr("fiber 'rank 1' has run for more than 0.05 s"));
+}
+
+/// The code of a user's that an event calls.
+struct EndlessCall {
+  struct Model final : WatchedCall {
+    std::string text() const override { return "the model \"slow\" of a part, asked at 5 ns,"; }
+  };
+  std::atomic<bool> told = false;
+  void run(std::uint64_t) {
+    const Model model;
+    const WatchedScope scope(model);
+    while (!told) std::this_thread::yield();
+  }
+};
+
+TEST(WatchdogTest, ACallOfAnEventIsNamedWhileItRuns) {
+  Scheduler scheduler;
+  EndlessCall endless;
+  scheduler.schedule(Time::nanoseconds(5), Phase::deliver, AgentId{1}, 0, call<&EndlessCall::run>(&endless));
+  std::string said;
+  RunLimits limits{.watchdog_seconds = 0.05};
+  limits.on_stuck = [&](const std::string& message) {
+    said = message;
+    endless.told = true;
+  };
+  EXPECT_EQ(message_of<WatchdogError>(scheduler, limits), said);
+  EXPECT_THAT(said, HasSubstr("the model \"slow\" of a part, asked at 5 ns, has run for more than 0.05 s"));
+  EXPECT_EQ(WatchedCalls::of_this_thread().text(), "") << "it has ended";
 }
 
 TEST(WatchdogTest, ASimulationThatSwitchesIsLeftAlone) {

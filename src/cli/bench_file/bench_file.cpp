@@ -22,6 +22,8 @@
 #include "cli/version.h"
 #include "kernbench/error.h"
 #include "report/outcome.h"
+#include "sim/watchdog.h"
+#include "sim/watched_call.h"
 
 namespace kernbench::cli {
 namespace {
@@ -40,11 +42,25 @@ std::string read_source(const std::string& path) {
       fmt::format("cannot read {}: {}", in_quotes(path), error == 0 ? "it is no file" : std::strerror(error)));
 }
 
+// What a file does while it is loaded, as the watchdog names it.
+class Initialisation final : public sim::WatchedCall {
+ public:
+  explicit Initialisation(const std::string& path) : path_(path) {}
+  std::string text() const override { return path_ + ", which initialises and registers what it has,"; }
+
+ private:
+  const std::string& path_;
+};
+
 // One file on its way from source to library.
 class Compilation {
  public:
   Compilation(std::string path, const BenchFileOptions& options, const BenchFileHooks& hooks)
-      : hooks_(hooks), path_(std::move(path)), source_(read_source(path_)), compiler_(find_compiler(options.compiler)) {
+      : hooks_(hooks),
+        watchdog_seconds_(options.watchdog_seconds),
+        path_(std::move(path)),
+        source_(read_source(path_)),
+        compiler_(find_compiler(options.compiler)) {
     job_.source = path_;
     job_.include_folder = include_folder();
     job_.colour = hooks.colour;
@@ -65,7 +81,7 @@ class Compilation {
     if (auto files = cache_->files_of(entry)) {
       files_ = *std::move(files);
       try {
-        return load_library(entry);
+        return load_watched(entry);
       } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch)
         // Another process has trimmed it meanwhile, or the program has lost what it used: it is made again.
       }
@@ -157,10 +173,19 @@ class Compilation {
 
   LibraryContents loaded(const std::string& library) const {
     try {
-      return load_library(library);
+      return load_watched(library);
     } catch (const ConfigurationError& error) {
       throw ConfigurationError(error.what(), path_);
     }
+  }
+
+  /// The file's own code runs: its initialisers, and what it registers.
+  LibraryContents load_watched(const std::string& library) const {
+    const Initialisation initialisation(path_);
+    const sim::WatchedScope scope(initialisation);
+    std::optional<sim::Watchdog> watchdog;
+    if (watchdog_seconds_ > 0) watchdog.emplace(watchdog_seconds_, hooks_.on_stuck);
+    return load_library(library);
   }
 
   /// Whether a file that does not compile is compiled once more, elsewhere: what the compiler says now is of no use
@@ -190,6 +215,7 @@ class Compilation {
   }
 
   const BenchFileHooks& hooks_;
+  double watchdog_seconds_;
   std::string path_, source_;
   Compiler compiler_;
   CompileJob job_;

@@ -19,6 +19,7 @@ struct BenchFileOptions {
   std::string compiler;               // empty: see find_compiler
   std::vector<std::string> cxxflags;  // texts, each of any number of words
   bool cache = true;
+  double watchdog_seconds = 60;  // that its initialisers and registrations may take; 0: any
 };
 
 /// What a file's compilation needs from outside.
@@ -27,6 +28,7 @@ struct BenchFileHooks {
   std::function<void(const std::string&)> begin, end;  // a compilation begins and has ended; may be empty
   bool colour = false;
   const std::atomic<bool>* stop_requested = nullptr;
+  std::function<void(const std::string&)> on_stuck;  // a file takes longer; called on another thread; may be empty
 };
 
 /// Compiles `path`, unless the cache has it, and loads it. ConfigurationError when there is no such file, no compiler
