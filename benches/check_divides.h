@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "idle_devices.h"
+
 namespace benches {
 
 /// ConfigurationError unless `divisor` divides `value`: "num_attention_heads (8) must be divisible by …", with what to
@@ -17,14 +19,6 @@ inline void check_divides(const std::string& name, std::int64_t value, const std
   if (value % divisor == 0) return;
   throw kernbench::ConfigurationError(name + " (" + std::to_string(value) + ") must be divisible by " + by + " (" +
                                       std::to_string(divisor) + ")" + (fix.empty() ? "" : "; " + fix));
-}
-
-/// Says so, if a program uses the first devices only.
-inline void warn_of_idle_devices(int used, const std::string& why) {
-  const int devices = kernbench::torch::accelerator::device_count();
-  if (used == devices) return;
-  kernbench::report_warning(std::to_string(devices - used) + " of " + std::to_string(devices) +
-                            (devices - used == 1 ? " SIPs idles: " : " SIPs idle: ") + why);
 }
 
 /// A parameter that the devices share in equal parts.

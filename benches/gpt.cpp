@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "check_divides.h"
 #include "dtype_parameter.h"
 #include "gpt/checks.h"
 #include "gpt/config.h"
@@ -19,6 +18,7 @@
 #include "gpt/token_terms.h"
 #include "gpt/training.h"
 #include "gpt/weights.h"
+#include "idle_devices.h"
 
 using namespace kernbench;
 using namespace benches;

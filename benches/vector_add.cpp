@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "idle_devices.h"
+
 namespace torch = kernbench::torch;
 namespace tl = kernbench::tl;
 
@@ -32,6 +34,7 @@ KERNBENCH_BENCH(vector_add, "out = x + y on every PE of a device, each on its ow
   const auto n = kernbench::parameter<std::int64_t>("n", 1, std::int64_t{1} << 40);
   const auto block = kernbench::parameter<std::int64_t>("block", 1, std::int64_t{1} << 30);
   const auto dtype = dtype_of(kernbench::parameter_choice("dtype", {"f16", "bf16", "f32"}));
+  benches::warn_of_idle_devices(1, "vector_add runs on one");
   const auto options = torch::dtype(dtype).device("ahbm");
   const auto x_host = torch::randn({n}), y_host = torch::randn({n});
   const auto x = x_host.to(options.name("x")), y = y_host.to(options.name("y"));

@@ -135,6 +135,18 @@ TEST(GptRuns, ThatLeaveDevicesIdleSaySo) {
   EXPECT_THAT(warnings(2), ::testing::Not(Contains(HasSubstr("idle"))));
 }
 
+TEST(GptRuns, OfOneDeviceSayThatOthersIdle) {
+  const auto warnings = [](int devices) {
+    SimulateOptions options;
+    options.topology = "tiny";
+    options.overrides = {"system.sips.count=" + std::to_string(devices)};
+    options.data = false;
+    return run_built_in("vector_add", {{"n", "4096"}}, options).warnings;
+  };
+  EXPECT_THAT(warnings(4), Contains("3 of 4 SIPs idle: vector_add runs on one").Times(1));
+  EXPECT_THAT(warnings(1), IsEmpty());
+}
+
 TEST(GptRuns, ThatFindNoMemoryNameTheWeightsThatAreThere) {
   SimulateOptions options;
   options.topology = "tiny";
