@@ -50,8 +50,8 @@ inline int devices_that_share(const std::vector<SharedSize>& sizes) {
                   next + ", " + (wrong->instead.empty() ? "" : wrong->instead + ", ") +
                       "or fewer devices (--set system.sips.count=" + std::to_string(ranks) + ")");
   }
-  warn_of_idle_devices(
-      ranks, "they do not divide " + wrong->name + " (" + std::to_string(wrong->value) + "); " + next + " to use all");
+  warn_of_idle_devices(ranks, wrong->name + " (" + std::to_string(wrong->value) + ") is not divisible by " +
+                                  std::to_string(devices) + "; " + next + " to use all");
   return ranks;
 }
 

@@ -29,7 +29,7 @@ inline std::string other_cut(const ModelConfig& config, const Parallel& parallel
 inline std::string fewer_stages(const ModelConfig& config, const Parallel& parallel) {
   std::int64_t stages = parallel.stages;
   while (config.layers % stages != 0) --stages;
-  return "give -p pp=" + std::to_string(stages);
+  return "give -p tp=" + std::to_string(parallel.size) + " -p pp=" + std::to_string(stages);
 }
 
 /// ConfigurationError for a model that cannot be cut so, or that has no place for so many tokens. Without `pipeline` it

@@ -57,7 +57,7 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
        "devices idle",
        true},
       {1, {{"train", "1"}, {"new_tokens", "2"}}, "new_tokens: a step of training decodes none", true},
-      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3); give -p pp=2"},
+      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3); give -p tp=1 -p pp=2"},
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
       {1, {{"batch", "4"}, {"micro_batches", "3"}}, "batch (4) must be divisible by micro_batches (3)"},
@@ -119,11 +119,11 @@ TEST(GptRuns, OfOneLayerUseTheDevicesThatDivideTheSizesWhereNoneIsGiven) {
   };
   EXPECT_THAT(
       warnings("moe", 3, {}),
-      Contains("1 of 3 SIPs idles: they do not divide experts (8); give -p experts=9 -p tokens=513 to use all"));
+      Contains("1 of 3 SIPs idles: experts (8) is not divisible by 3; give -p experts=9 -p tokens=513 to use all"));
   EXPECT_THAT(warnings("tp_block", 3, {}),
-              Contains("1 of 3 SIPs idles: they do not divide heads (16); give -p heads=18 -p ffn=4098 to use all"));
+              Contains("1 of 3 SIPs idles: heads (16) is not divisible by 3; give -p heads=18 -p ffn=4098 to use all"));
   EXPECT_THAT(warnings("tp_mlp", 5, {}),
-              Contains("1 of 5 SIPs idles: they do not divide ffn (4096); give -p ffn=4100 to use all"));
+              Contains("1 of 5 SIPs idles: ffn (4096) is not divisible by 5; give -p ffn=4100 to use all"));
   EXPECT_THAT(warnings("tp_mlp", 4, {}), ::testing::Not(Contains(HasSubstr("idle"))));
 }
 
