@@ -16,6 +16,7 @@ PROGRAMS = {
     "launches": (lambda n: ["launches", n, 10], (100, 300, 1500), 1.01),
     "launches_without_wait": (lambda n: ["long_launches", n], (100, 300, 1500), 1.01),
     "tensors": (lambda n: ["tensors", n], (500, 1500, 4500), 1.3),
+    "part_overrides": (lambda n: ["part_overrides", n], (30, 90, 270), 1.5),
 }
 
 
