@@ -15,6 +15,7 @@ import sys
 PROGRAMS = {
     "launches": (lambda n: ["launches", n, 10], (100, 300, 1500), 1.01),
     "launches_without_wait": (lambda n: ["long_launches", n], (100, 300, 1500), 1.01),
+    "streams": (lambda n: ["streams", n], (100, 300, 900), 1.2),
     "tensors": (lambda n: ["tensors", n], (500, 1500, 4500), 1.3),
     "part_overrides": (lambda n: ["part_overrides", n], (30, 90, 270), 1.5),
 }
