@@ -8,6 +8,8 @@
 #include <ranges>
 #include <sstream>
 #include <typeinfo>
+#include <unordered_set>
+#include <vector>
 
 #include "tensor/host_call.h"
 #include "tensor/promotion.h"
@@ -98,13 +100,22 @@ Tensor& Module::register_buffer(std::string name, Tensor tensor) {
 
 void Module::check_no_cycle(const std::string& name, Module* module) const {
   if (module == nullptr) return;
-  module->visit("", [&](const std::string&, const Module& each) {
-    if (&each != this) return;
-    throw ValueError(fmt::format(
-        "submodule '{}' is this module itself or has it below it, and a module cannot be within itself; keep "
-        "a reference that is not registered",
-        name));
-  });
+  // Each once: what is below at several places, at several levels, is there as often as the product of them.
+  std::unordered_set<const Module*> seen{module};
+  std::vector<const Module*> left{module};
+  while (!left.empty()) {
+    const Module* const each = left.back();
+    left.pop_back();
+    if (each == this) {
+      throw ValueError(fmt::format(
+          "submodule '{}' is this module itself or has it below it, and a module cannot be within itself; keep "
+          "a reference that is not registered",
+          name));
+    }
+    for (const auto& child : each->children_) {
+      if (child.value() && seen.insert(child.value().get()).second) left.push_back(child.value().get());
+    }
+  }
 }
 
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
 #include <utility>
 
 #include "kernbench/error.h"
@@ -80,14 +80,20 @@ std::size_t add_stream(HostContext& context, int device) {
   return index;
 }
 
-std::vector<std::size_t> streams_to_synchronize(const HostContext& context, int device) {
-  if (!context.default_streams.empty()) {
-    const auto made = context.made_streams.find(device);
-    return made == context.made_streams.end() ? std::vector<std::size_t>() : made->second;
+std::optional<std::size_t> stream_to_synchronize(const HostContext& context, int device, std::size_t from) {
+  auto busy = context.simulation.busy_stream(device, from);
+  if (context.default_streams.empty() || !busy) return busy;
+  const auto made = context.made_streams.find(device);
+  if (made == context.made_streams.end()) return std::nullopt;
+  // Both lists are in order, and either may be the long one.
+  auto own = made->second.begin();
+  while (busy) {
+    own = std::lower_bound(own, made->second.end(), *busy);
+    if (own == made->second.end()) return std::nullopt;
+    if (*own == *busy) return busy;
+    busy = context.simulation.busy_stream(device, *own);
   }
-  std::vector<std::size_t> all(context.simulation.stream_count(device));
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
+  return std::nullopt;
 }
 
 std::size_t default_stream_index(HostContext& context, int device) {

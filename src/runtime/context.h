@@ -85,8 +85,9 @@ void move_to_pe(HostContext& context, PeCoordinate pe);
 
 /// Makes a stream of a device for the worker, and returns its number.
 std::size_t add_stream(HostContext& context, int device);
-/// The streams of a device that synchronize() waits for: those of a worker that has a PE for itself, else all.
-std::vector<std::size_t> streams_to_synchronize(const HostContext& context, int device);
+/// The first stream of a device, from number `from` on, with work that synchronize() waits for: of those of a worker
+/// that has a PE for itself, else of all.
+std::optional<std::size_t> stream_to_synchronize(const HostContext& context, int device, std::size_t from);
 std::size_t default_stream_index(HostContext& context, int device);
 /// The worker's current stream of a device: its number, and itself for the calling fiber.
 std::size_t current_stream_index(HostContext& context, int device);

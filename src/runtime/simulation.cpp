@@ -113,6 +113,9 @@ Simulation::Simulation(const SimulateOptions& options, topology::Topology topolo
     races_->subscribe_to(stream_);
   }
   streams_.resize(static_cast<std::size_t>(topology_.system.sips));
+  for (std::size_t device = 0; device < streams_.size(); ++device) {
+    busy_streams_.push_back(std::make_shared<BusyStreams>());
+  }
   for (int device = 0; device < topology_.system.sips; ++device) add_stream(device);
 }
 
@@ -149,11 +152,18 @@ std::size_t Simulation::stream_count(int device) const {
   return streams_[static_cast<std::size_t>(device)].size();
 }
 
+std::optional<std::size_t> Simulation::busy_stream(int device, std::size_t from) const {
+  const BusyStreams& busy = *busy_streams_[static_cast<std::size_t>(device)];
+  const auto found = busy.lower_bound(from + 1);
+  return found == busy.end() ? std::nullopt : std::optional<std::size_t>(*found - 1);
+}
+
 std::size_t Simulation::add_stream(int device) {
   auto& streams = streams_[static_cast<std::size_t>(device)];
   const Name number = Name::slot(SlotKind::part, static_cast<std::int64_t>(streams.size()));
   streams.push_back(std::make_shared<Stream>(named("{} stream {}", to_name(SipId{device}), number), streams.size() + 1,
-                                             topology_.sip.io.queue, scheduler_));
+                                             topology_.sip.io.queue, busy_streams_[static_cast<std::size_t>(device)],
+                                             scheduler_));
   if (trace_) streams.back()->observe_with(stream_observer(streams.back()->name()));
   return streams.size() - 1;
 }
@@ -163,16 +173,18 @@ std::weak_ptr<Stream> Simulation::stream_handle(int device, std::size_t index) c
 }
 
 void Simulation::drop_cancelled_commands() {
-  for (const auto& streams : streams_) {
+  for (int device = 0; device < topology_.system.sips; ++device) {
     // By number: what a dropped command lets go on may make a stream.
-    for (std::size_t index = 0; index < streams.size(); ++index) streams[index]->drop_cancelled();
+    for (auto index = busy_stream(device, 0); index; index = busy_stream(device, *index + 1)) {
+      stream(device, *index).drop_cancelled();
+    }
   }
 }
 
 void Simulation::append_unfinished(std::vector<const sim::WaitNode*>& nodes) const {
-  for (const auto& streams : streams_) {
-    for (const auto& stream : streams) {
-      if (const auto last = stream->last()) nodes.push_back(last.get());
+  for (std::size_t device = 0; device < streams_.size(); ++device) {
+    for (const std::uint64_t number : *busy_streams_[device]) {
+      nodes.push_back(streams_[device][number - 1]->last().get());
     }
   }
 }

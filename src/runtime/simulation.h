@@ -101,6 +101,8 @@ class Simulation {
   /// A device's streams; number 0 is its default stream.
   Stream& stream(int device, std::size_t index);
   std::size_t stream_count(int device) const;
+  /// The first of a device's streams, from number `from` on, that has commands which are not over.
+  std::optional<std::size_t> busy_stream(int device, std::size_t from) const;
   /// Makes a stream and returns its number.
   std::size_t add_stream(int device);
   std::weak_ptr<Stream> stream_handle(int device, std::size_t index) const;
@@ -177,6 +179,7 @@ class Simulation {
   tile::Environment environment_;
   LaunchQueues launch_queues_;
   std::vector<std::vector<std::shared_ptr<Stream>>> streams_;  // by device
+  std::vector<std::shared_ptr<BusyStreams>> busy_streams_;     // likewise; a stream's number is one more here
   std::unique_ptr<SimulatedDevices> devices_;
   std::map<std::string, std::uint64_t> name_counts_;
   std::map<sim::AgentId, std::uint64_t> host_operations_;

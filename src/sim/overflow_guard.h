@@ -8,7 +8,9 @@
 namespace kernbench::sim {
 
 /// While it lives, the calling thread's SIGSEGV runs on a stack of its own, and one that is an overflow of the running
-/// fiber's stack ends that fiber (FiberFate::stack_overflow). All others go to the handler that was there before.
+/// fiber's stack ends that fiber (FiberFate::stack_overflow). All others go to the handler that was there before. An
+/// overflow within the C library, whose allocator has locks, ends the fiber when that call is over: the guard gives it
+/// the room, and SIGTRAP, which is taken over likewise, tells when it returns.
 class OverflowGuard {
  public:
   OverflowGuard();

@@ -28,7 +28,9 @@ namespace kernbench::sim {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, newer than the libc headers
+// MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, newer than the libc headers.
+constexpr int kGuardInstall = 102;
+constexpr int kGuardRemove = 103;
 
 // Each mprotect splits a mapping in three, and a process may have 65,530 mappings (vm.max_map_count's default).
 constexpr std::size_t kMaxMprotected = 8'000;
@@ -69,6 +71,17 @@ bool Stack::canary_damaged() const {
 bool Stack::guards(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
   return byte >= bottom - kGuardBytes && byte < bottom;
+}
+
+bool Stack::open_guard(const void* address) const {
+  std::byte* const lowest = bottom - kGuardBytes + kPage;
+  if (guard != StackGuard::pages || static_cast<const std::byte*>(address) < lowest) return false;
+  const int before = errno;
+  // Whichever of the two made the guard: the other changes nothing.
+  const bool opened = ::mprotect(lowest, kGuardBytes - kPage, PROT_READ | PROT_WRITE) == 0;
+  static_cast<void>(::madvise(lowest, kGuardBytes - kPage, kGuardRemove));
+  errno = before;
+  return opened;
 }
 
 StackPool::StackPool() : protection_(detect_protection()) {}

@@ -25,6 +25,9 @@ struct Stack {
   bool canary_damaged() const;
   /// True when a fault at `address` is an overflow of this stack.
   bool guards(const void* address) const;
+  /// Makes the guard pages usable but the lowest, where `address` must not be; false: it is, or the system refuses. For
+  /// what must come to its end before the fiber can. A signal handler may call it.
+  bool open_guard(const void* address) const;
 };
 
 /// The space between two stacks. A frame larger than this can step over the guard.

@@ -261,11 +261,15 @@ Network network_of_one_sip(Topology topology) {
 void look_at_overridden_links(const Topology& topology, BufferWarnings& warnings) {
   if (std::ranges::none_of(topology.overrides, is_of_links)) return;
   const Network network(topology);
-  for (const Link& link : network.links()) {
-    if (link.failed || !BufferWarnings::is_short(link.spec, topology.cube.noc.burst)) continue;
-    const auto last = std::find_if(topology.overrides.rbegin(), topology.overrides.rend(),
-                                   [&](const PartOverride& o) { return is_of_links(o) && fits(o.part, link.name); });
-    if (last != topology.overrides.rend()) warnings.look("overrides." + last->part, link.name, link.spec);
+  const PartNames names = names_of(network.links());
+  std::vector<const PartOverride*> last(network.links().size());
+  for (const PartOverride& change : topology.overrides) {
+    if (is_of_links(change)) names.for_each(change.part, [&](std::size_t link) { last[link] = &change; });
+  }
+  for (std::size_t id = 0; id < last.size(); ++id) {
+    const Link& link = network.links()[id];
+    if (last[id] == nullptr || link.failed || !BufferWarnings::is_short(link.spec, topology.cube.noc.burst)) continue;
+    warnings.look("overrides." + last[id]->part, link.name, link.spec);
   }
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "topology/part_names.h"
 
 namespace kernbench::topology {
 namespace {
@@ -30,22 +29,26 @@ void apply(const PartOverride& change, Link& link) {
 /// The names of a machine's links and PEs.
 class Names {
  public:
-  explicit Names(const Network& network) {
-    for (const Link& link : network.links()) {
-      all_.push_back(link.name);
-      if (link.part.kind == PartKind::pe_inject) pes_.push_back(kernbench::to_text(link.part.at));
-    }
-  }
-  bool has_link(std::string_view pattern) const { return any(all_, pattern); }
-  bool has_pe(std::string_view pattern) const { return any(pes_, pattern); }
-  std::string explain(std::string_view pattern) const { return explain_unknown_part(pattern, all_); }
+  explicit Names(const Network& network)
+      : links_(names_of(network.links())),
+        pe_texts_(pe_texts(network.links())),
+        pes_({pe_texts_.begin(), pe_texts_.end()}) {}
+  Names(const Names&) = delete;
+  Names& operator=(const Names&) = delete;
+  const PartNames& links() const { return links_; }
+  const PartNames& pes() const { return pes_; }
 
  private:
-  static bool any(const auto& names, std::string_view pattern) {
-    return std::ranges::any_of(names, [&](std::string_view name) { return fits(pattern, name); });
+  static std::vector<std::string> pe_texts(const std::vector<Link>& links) {
+    std::vector<std::string> texts;
+    for (const Link& link : links) {
+      if (link.part.kind == PartKind::pe_inject) texts.push_back(kernbench::to_text(link.part.at));
+    }
+    return texts;
   }
-  std::vector<std::string_view> all_;
-  std::vector<std::string> pes_;
+  PartNames links_;
+  std::vector<std::string> pe_texts_;
+  PartNames pes_;
 };
 
 /// What is wrong with the name and the keys of one override; "" if nothing.
@@ -54,8 +57,8 @@ std::string wrong(const PartOverride& change, const Names& names) {
   if (of_links && of_pes) {
     return fmt::format("{} are keys of links, {} are keys of PEs; a part is one or the other", kLinkKeys, kPeKeys);
   }
-  const bool link = names.has_link(change.part), pe = names.has_pe(change.part);
-  if (!link && !pe) return names.explain(change.part);
+  const bool link = names.links().any_fits(change.part), pe = names.pes().any_fits(change.part);
+  if (!link && !pe) return explain_unknown_part(change.part, names.links().names());
   if (!of_links && !of_pes) {
     return fmt::format("changes nothing; the keys here are {}", link ? kLinkKeys : kPeKeys);
   }
@@ -70,14 +73,15 @@ struct Failure {
   const PartOverride* by = nullptr;
 };
 
-std::vector<Failure> failures_of(const std::vector<PartOverride>& overrides, const std::vector<Link>& links) {
+std::vector<Failure> failures_of(const std::vector<PartOverride>& overrides, const PartNames& links) {
+  std::vector<const PartOverride*> by(links.names().size());
+  for (const PartOverride& change : overrides) {
+    if (!change.failed) continue;
+    links.for_each(change.part, [&](std::size_t link) { by[link] = *change.failed ? &change : nullptr; });
+  }
   std::vector<Failure> failures;
-  for (std::uint32_t id = 0; id < links.size(); ++id) {
-    const PartOverride* by = nullptr;
-    for (const PartOverride& change : overrides) {
-      if (change.failed && fits(change.part, links[id].name)) by = *change.failed ? &change : nullptr;
-    }
-    if (by != nullptr) failures.push_back({LinkId{id}, by});
+  for (std::uint32_t id = 0; id < by.size(); ++id) {
+    if (by[id] != nullptr) failures.push_back({LinkId{id}, by[id]});
   }
   return failures;
 }
@@ -161,6 +165,13 @@ bool is_of_pes(const PartOverride& change) {
   return change.clock || change.gemm_array || change.vector_lanes;
 }
 
+PartNames names_of(const std::vector<Link>& links) {
+  std::vector<std::string_view> names;
+  names.reserve(links.size());
+  for (const Link& link : links) names.emplace_back(link.name);
+  return PartNames(std::move(names));
+}
+
 std::vector<Finding> check_overrides(const Topology& topology) {
   if (topology.overrides.empty()) return {};
   Topology plain = topology;
@@ -177,14 +188,14 @@ std::vector<Finding> check_overrides(const std::vector<PartOverride>& overrides,
     }
   }
   if (!findings.empty()) return findings;
-  return FailureCheck(plain).take(failures_of(overrides, plain.links()));
+  return FailureCheck(plain).take(failures_of(overrides, names.links()));
 }
 
 void apply_overrides(const std::vector<PartOverride>& overrides, std::vector<Link>& links) {
-  for (Link& link : links) {
-    for (const PartOverride& change : overrides) {
-      if (is_of_links(change) && fits(change.part, link.name)) apply(change, link);
-    }
+  if (std::ranges::none_of(overrides, is_of_links)) return;
+  const PartNames names = names_of(links);
+  for (const PartOverride& change : overrides) {
+    if (is_of_links(change)) names.for_each(change.part, [&](std::size_t link) { apply(change, links[link]); });
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "topology/checks.h"
 #include "topology/network.h"
+#include "topology/part_names.h"
 #include "topology/spec.h"
 
 namespace kernbench::topology {
@@ -13,6 +14,9 @@ namespace kernbench::topology {
 /// Whether an override has figures of links, of PEs.
 bool is_of_links(const PartOverride& change);
 bool is_of_pes(const PartOverride& change);
+
+/// The names of links, which must outlive them: a place is the number of a link.
+PartNames names_of(const std::vector<Link>& links);
 
 /// All that is wrong with the overrides of a checked topology: names that no part has, keys of other parts, and failed
 /// links without which two endpoints cannot reach each other. Costs a network of the machine if there are any.

@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <vector>
+#include <utility>
 
 #include "base/text.h"
 
@@ -53,6 +52,27 @@ bool fits(std::string_view pattern, std::string_view name) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+PartNames::PartNames(std::vector<std::string_view> names) : names_(std::move(names)) {
+  places_.reserve(names_.size());
+  for (std::size_t place = 0; place < names_.size(); ++place) places_.emplace(names_[place], place);
+}
+
+bool PartNames::any_fits(std::string_view pattern) const {
+  if (pattern.find('*') == std::string_view::npos) return places_.contains(pattern);
+  return std::ranges::any_of(names_, [&](std::string_view name) { return fits(pattern, name); });
+}
+
+void PartNames::for_each(std::string_view pattern, const std::function<void(std::size_t)>& function) const {
+  if (pattern.find('*') == std::string_view::npos) {
+    const auto [begin, end] = places_.equal_range(pattern);
+    for (auto found = begin; found != end; ++found) function(found->second);
+    return;
+  }
+  for (std::size_t place = 0; place < names_.size(); ++place) {
+    if (fits(pattern, names_[place])) function(place);
+  }
 }
 
 namespace {

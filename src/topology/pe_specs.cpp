@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "topology/overrides.h"
@@ -20,13 +21,18 @@ void apply(const PartOverride& change, PeSpec& pe) {
 
 PeSpecs::PeSpecs(const Topology& topology) : common_(topology.pe) {
   if (std::ranges::none_of(topology.overrides, is_of_pes)) return;
+  std::vector<PeCoordinate> places;
+  std::vector<std::string> texts;
   for (std::int32_t index = 0; index < topology.system.sips * topology.pes_per_sip(); ++index) {
     const std::int32_t pes = topology.cube.pes.count(), cubes = topology.sip.cubes.count();
-    const PeCoordinate at{SipId{index / pes / cubes}, CubeId{index / pes % cubes}, PeId{index % pes}};
-    const std::string name = to_text(at);
-    for (const PartOverride& change : topology.overrides) {
-      if (is_of_pes(change) && fits(change.part, name)) apply(change, own_.emplace(at, topology.pe).first->second);
-    }
+    places.push_back({SipId{index / pes / cubes}, CubeId{index / pes % cubes}, PeId{index % pes}});
+    texts.push_back(to_text(places.back()));
+  }
+  const PartNames names({texts.begin(), texts.end()});
+  for (const PartOverride& change : topology.overrides) {
+    if (!is_of_pes(change)) continue;
+    names.for_each(change.part,
+                   [&](std::size_t pe) { apply(change, own_.emplace(places[pe], topology.pe).first->second); });
   }
 }
 

@@ -4,6 +4,9 @@
 //   growth_program launches N [K]        N launches of a kernel of three commands on "tiny"; K > 0: synchronize after K
 //   growth_program long_launches N       N launches of a kernel that takes 1 ms: all are pending when the last is given
 //   growth_program small_chunks BYTES    an all-reduce of three ranks in chunks of one byte
+//   growth_program streams N             N new streams, with ten synchronizations after each
+//   growth_program tensors N             writes and reads the header of a safetensors file of N tensors
+//   growth_program part_overrides N      a clock for a PE of each of N SIPs, and a bandwidth for one of its links
 //   growth_program all_to_all RANKS      every rank sends 64 KiB to every other one; a SIP of one PE for each rank
 //   growth_program pairs RANKS MESSAGES  every rank sends MESSAGES of 64 KiB to the next one
 #include <fmt/format.h>
@@ -11,11 +14,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "kernbench/kernbench.h"
+#include "nn/safetensors/header.h"
+#include "topology/load.h"
+#include "topology/overrides.h"
+#include "topology/pe_specs.h"
 
 namespace kernbench {
 namespace {
@@ -54,6 +63,43 @@ void small_chunks(int rank, std::int64_t bytes) {
   dist::init_process_group("ahbm", rank, kRanks);
   dist::all_reduce(torch::empty({bytes / 2}, torch::dtype(torch::kFloat16).device("ahbm")));
   torch::ahbm::synchronize();
+}
+
+void streams(std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const torch::ahbm::Stream stream;
+    for (int times = 0; times < 10; ++times) torch::ahbm::synchronize();
+  }
+}
+
+void tensors(std::int64_t count) {
+  safetensors::Header header;
+  for (std::int64_t i = 0; i < count; ++i) {
+    header.tensors.push_back(
+        {fmt::format("model.layers.{}.weight", i), &safetensors::element_type(DType::f32), {1}, 4 * i, 4 * i + 4});
+  }
+  safetensors::parse_header(safetensors::header_text(header), 4 * count, "header");
+}
+
+void part_overrides(std::int64_t count) {
+  topology::Topology machine = topology::load_topology("tiny", {fmt::format("system.sips.count={}", count)});
+  for (std::int64_t sip = 0; sip < count; ++sip) {
+    topology::PartOverride pe, link;
+    pe.part = fmt::format("sip{}.cube0.pe0", sip);
+    pe.clock = Frequency::megahertz(900);
+    link.part = pe.part + ".router.east";
+    link.bandwidth = Bandwidth::bytes_per_second(1'000'000'000);
+    machine.overrides.insert(machine.overrides.end(), {pe, link});
+  }
+  const auto findings = topology::check_overrides(machine);
+  if (!findings.empty()) throw std::runtime_error(findings.front().path + ": " + findings.front().message);
+  const topology::PeSpecs specs(machine);
+  std::vector<topology::Link> links(static_cast<std::size_t>(count));
+  for (std::int64_t sip = 0; sip < count; ++sip) {
+    links[static_cast<std::size_t>(sip)].name = fmt::format("sip{}.cube0.pe0.router.east", sip);
+  }
+  topology::apply_overrides(machine.overrides, links);
+  fmt::print("{} PEs, {} in all\n", specs.own().size(), machine.overrides.size());
 }
 
 SimulateOptions one_pe_machine(int sips) {
@@ -102,13 +148,18 @@ void pairs(int rank, int ranks, int messages) {
 int run(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t i) { return arguments.size() > i ? std::atoll(arguments[i].c_str()) : 0; };
   const std::string what = arguments.empty() ? "" : arguments[0];
+  if (what == "tensors") return tensors(number(1)), 0;
+  if (what == "part_overrides") return part_overrides(number(1)), 0;
   SimulateOptions options;
   std::function<void()> program;
-  if (what == "launches" || what == "long_launches") {
+  if (what == "launches" || what == "long_launches" || what == "streams") {
     options.topology = "tiny";
     options.data = false;
     options.detailed_launches = 20;
-    program = [&] { what == "launches" ? launches(number(1), number(2)) : long_launches(number(1)); };
+    program = [&] {
+      if (what == "launches") return launches(number(1), number(2));
+      what == "streams" ? streams(number(1)) : long_launches(number(1));
+    };
   } else if (what == "small_chunks") {
     options.topology = "tiny";
     options.overrides = {"system.sips.count=3"};
@@ -127,8 +178,8 @@ int run(const std::vector<std::string>& arguments) {
     };
   } else {
     fmt::print(
-        "usage: growth_program launches N [K] | long_launches N | small_chunks BYTES | all_to_all RANKS | pairs RANKS "
-        "MESSAGES\n");
+        "usage: growth_program launches N [K] | long_launches N | small_chunks BYTES | streams N | tensors N | "
+        "part_overrides N | all_to_all RANKS | pairs RANKS MESSAGES\n");
     return 2;
   }
   const RunResult result = simulate(options, program);

@@ -398,6 +398,28 @@ TEST(Streams, SynchronizeOfADeviceWaitsForAllItsStreamsAndOfAStreamForItself) {
   EXPECT_EQ(result.metrics.at("all").value, static_cast<double>(launches.at("slow#0").end.count()));
 }
 
+TEST(Streams, SynchronizeWaitsForTheDefaultStreamAndForOneBetweenIdleOnes) {
+  const auto result = simulate(tiny(), [] {
+    auto x = torch::ones({256}, one_pe()), z = torch::empty({256}, one_pe());
+    torch::ahbm::synchronize();
+    const auto work_on_z = [&](const std::string& name) {
+      torch::launch(kFirst, name, work, x, z);
+      torch::ahbm::synchronize();
+      report_metric(name, static_cast<double>(now().count()), "ps");
+    };
+    work_on_z("default");
+    const Stream idle, busy, idle_too;
+    torch::ahbm::set_stream(busy);
+    work_on_z("between");
+    const Time over = now();
+    torch::ahbm::synchronize();
+    EXPECT_EQ(now(), over) << "nothing is left to wait for";
+  });
+  const auto launches = launches_of(result);
+  for (const std::string name : {"default", "between"})
+    EXPECT_EQ(result.metrics.at(name).value, static_cast<double>(launches.at(name + "#0").end.count())) << name;
+}
+
 TEST(Streams, EventsMeasureTimeWithinAStream) {
   simulate(tiny(), [] {
     auto x = torch::ones({256}, one_pe()), y = torch::empty({256}, one_pe());

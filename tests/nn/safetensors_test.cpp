@@ -284,6 +284,7 @@ TEST(SafeTensors, ThatAreMalformedAreRefusedWithTheReason) {
       of(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
          "12"),
       "header: the key \"a\" stands there twice");
+  EXPECT_EQ(of(R"({"a":[[[[[{"deep":1,"deep":2}]]]]]})"), "header: the key \"deep\" stands there twice");
   EXPECT_EQ(of(R"({"__metadata__":1})"), "__metadata__ must be an object of texts");
   EXPECT_EQ(of(R"({"__metadata__":{"a":1}})"), "__metadata__: \"a\" must be a text");
   EXPECT_EQ(of("{\"a\":" + std::string(100000, '[')), "header, byte 100006: this is no JSON");

@@ -138,6 +138,22 @@ TEST(Module, IsNotWithinItself) {
   });
 }
 
+// With a look at each place, and not at each module, this comes to no end.
+TEST(Module, StandsAtSeveralPlacesOnManyLevels) {
+  struct Twice : nn::Module {
+    explicit Twice(const std::shared_ptr<nn::Module>& below) {
+      register_module("left", below);
+      register_module("right", below);
+    }
+  };
+  struct Plain : nn::Module {};
+  const std::shared_ptr<nn::Module> last = std::make_shared<Plain>();
+  std::shared_ptr<nn::Module> top = last;
+  for (int level = 0; level < 100; ++level) top = std::make_shared<Twice>(top);
+  EXPECT_THAT(error_of([&] { last->register_module("top", top); }),
+              HasSubstr("submodule 'top' is this module itself or has it below it"));
+}
+
 TEST(Module, MovesTiedTensorsOnceAndTogether) {
   on_tiny([] {
     Model model;

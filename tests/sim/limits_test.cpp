@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -468,15 +471,52 @@ TEST(StackOverflowDeathTest, OtherFaultsGoToTheHandlerThatWasThereBefore) {
       testing::ExitedWithCode(7), "");
 }
 
-TEST(StackOverflowTest, TheHandlerIsInstalledOnlyDuringARun) {
-  struct sigaction before{}, during{}, after{};
-  ::sigaction(SIGSEGV, nullptr, &before);
-  Scheduler scheduler;
-  scheduler.spawn(named(1, "looks"), [&] { ::sigaction(SIGSEGV, nullptr, &during); });
-  scheduler.run();
-  ::sigaction(SIGSEGV, nullptr, &after);
-  EXPECT_NE(during.sa_sigaction, before.sa_sigaction);
-  EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+// Larger than the blocks that a thread keeps for itself: malloc takes the lock of its arena. Its frames are larger than
+// this one, so that most overflows are found within it.
+[[gnu::noinline]] int descend_and_allocate(int depth) {
+  const auto block = std::make_unique_for_overwrite<char[]>(4096);
+  block[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : descend_and_allocate(depth + 1) + block[0];
+}
+
+TEST(StackOverflowDeathTest, OverflowsWithinTheAllocatorLeaveItUsable) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have allocators of their own";
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  // A hang ends this process, not the test.
+  EXPECT_EXIT(
+      {
+        ::alarm(60);
+        Scheduler scheduler;
+        int overflows = 0;
+        for (std::uint32_t offset = 0; offset < 8; ++offset) {
+          scheduler.spawn(named(1, "deep"), [offset] {
+            // Where malloc is when the stack ends differs with this.
+            auto* const space = static_cast<volatile char*>(__builtin_alloca(16 + offset * 48));
+            space[0] = 1;
+            descend_and_allocate(0);
+          });
+          try {
+            scheduler.run({.watchdog_seconds = 600});  // with a second thread, malloc locks
+          } catch (const StackOverflowError& error) {
+            overflows += std::string_view(error.what()).starts_with("fiber 'deep' overflowed its stack of 256 KiB");
+          }
+        }
+        std::_Exit(overflows);
+      },
+      testing::ExitedWithCode(8), "");
+}
+
+TEST(StackOverflowTest, TheHandlersAreInstalledOnlyDuringARun) {
+  for (const int signal : {SIGSEGV, SIGTRAP}) {
+    struct sigaction before{}, during{}, after{};
+    ::sigaction(signal, nullptr, &before);
+    Scheduler scheduler;
+    scheduler.spawn(named(1, "looks"), [&] { ::sigaction(signal, nullptr, &during); });
+    scheduler.run();
+    ::sigaction(signal, nullptr, &after);
+    EXPECT_NE(during.sa_sigaction, before.sa_sigaction);
+    EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+  }
 }
 
 }  // namespace

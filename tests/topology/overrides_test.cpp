@@ -90,6 +90,15 @@ TEST(Overrides, APatternStandsForAllNamesThatFitAndTheLaterOneWinsValueByValue) 
   EXPECT_EQ(spec_of(network, "sip2.io.to_host").latency, Time::microseconds(1));
 }
 
+TEST(Overrides, APatternBehindTheEntryOfAPartWinsToo) {
+  const Topology topology =
+      parse_topology(tiny_with("  sip1.io.to_host: {latency: 2us}\n  sip1.cube0.pe0: {clock: 500MHz}\n"
+                               "  sip*.io.to_host: {latency: 1us}\n  sip*.cube0.pe0: {clock: 400MHz}\n"),
+                     "x.yaml", {"system.sips.count=2"});
+  EXPECT_EQ(spec_of(Network(topology), "sip1.io.to_host").latency, Time::microseconds(1));
+  EXPECT_EQ(PeSpecs(topology).of({SipId{1}, CubeId{0}, PeId{0}}).clock, Frequency::megahertz(400));
+}
+
 TEST(Overrides, GiveAPeItsOwnFiguresAndLeaveTheOthers) {
   const Topology topology = parse_topology(
       tiny_with("  sip1.cube0.pe*: {clock: 500MHz}\n  sip1.cube0.pe1: {gemm_array: [32, 16], vector_lanes: 64}\n"),

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
+#include <unordered_set>
+#include <utility>
 
 #include "kernbench/error.h"
 
@@ -13,7 +15,7 @@ namespace kernbench::safetensors {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::array<ElementType, 15> kTypes{{{"BOOL", 1, DType::boolean},
                                               {"U8", 1, DType::u8},
@@ -61,45 +63,125 @@ std::string with_bytes_shown(const std::string& text) {
   return result;
 }
 
-/// JSON in which no object has a key twice.
-Json parse_json(std::string_view text, const std::string& file, const char* what) {
-  std::vector<std::set<std::string>> keys;
-  std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && twice.empty())
-      twice = parsed.get<std::string>();
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(text.begin(), text.end(), watch);
-  } catch (const Json::parse_error& error) {
-    fail(file, fmt::format("{}, byte {}: this is no JSON", what, error.byte));
-  } catch (const Json::exception&) {
-    fail(file, fmt::format("{}: a number is too large for JSON's", what));
+/// A value of a header or an index. An object keeps its keys in order; none has a key twice.
+struct Value {
+  enum class Kind : std::uint8_t { other, text, whole, list, object };
+  Kind kind = Kind::other;
+  std::uint64_t number = 0;  // of a whole one
+  std::string text;
+  std::vector<Value> items;                            // of a list
+  std::vector<std::pair<std::string, Value>> members;  // of an object
+
+  const Value* find(std::string_view key) const {
+    const auto found = std::ranges::find(members, key, &std::pair<std::string, Value>::first);
+    return found == members.end() ? nullptr : &found->second;
   }
+};
+
+/// Makes a Value of what the parser of JSON meets. What lies deeper than any number of a header has no meaning: it is
+/// looked at for keys that stand twice, and not kept.
+class ValueBuilder {
+ public:
+  bool null() { return add({}); }
+  bool boolean(bool /*value*/) { return add({}); }
+  bool number_integer(std::int64_t /*value*/) { return add({}); }
+  bool number_unsigned(std::uint64_t value) { return add({Value::Kind::whole, value, {}, {}, {}}); }
+  bool number_float(double /*value*/, const std::string& /*text*/) { return add({}); }
+  bool string(std::string& text) { return add({Value::Kind::text, 0, std::move(text), {}, {}}); }
+  bool binary(Json::binary_t& /*bytes*/) { return add({}); }
+  bool start_object(std::size_t /*size*/) {
+    keys_.emplace_back();
+    return open(Value::Kind::object);
+  }
+  bool end_object() {
+    keys_.pop_back();
+    return close();
+  }
+  bool start_array(std::size_t /*size*/) { return open(Value::Kind::list); }
+  bool end_array() { return close(); }
+  bool key(std::string& text) {
+    const bool is_new = keys_.back().insert(text).second;
+    if (!is_new && twice_.empty()) twice_ = text;
+    key_ = std::move(text);
+    return true;
+  }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const Json::exception& error) {
+    const auto* const no_json = dynamic_cast<const Json::parse_error*>(&error);
+    if (no_json != nullptr) error_byte_ = no_json->byte;
+    number_too_large_ = no_json == nullptr;
+    return false;
+  }
+
+  Value take() && { return std::move(root_); }
+  const std::string& twice() const { return twice_; }
+  /// The byte at which the text is no JSON.
+  std::optional<std::size_t> error_byte() const { return error_byte_; }
+  bool number_too_large() const { return number_too_large_; }
+
+ private:
+  static constexpr std::size_t kDepth = 4;  // the header, a tensor, its shape, a number
+
+  bool add(Value value) {
+    place(std::move(value));
+    return true;
+  }
+  /// Where it stands now; null: too deep.
+  Value* place(Value value) {
+    if (depth_ == 0) return &(root_ = std::move(value));
+    if (depth_ >= kDepth) return nullptr;
+    Value& around = *open_[depth_ - 1];
+    if (around.kind == Value::Kind::list) return &around.items.emplace_back(std::move(value));
+    return &around.members.emplace_back(std::move(key_), std::move(value)).second;
+  }
+  bool open(Value::Kind kind) {
+    Value* const here = place({kind, 0, {}, {}, {}});
+    // What is open is the last of what is around it, which grows when this is closed only.
+    if (here != nullptr) open_[depth_] = here;
+    ++depth_;
+    return true;
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  Value root_;
+  std::array<Value*, kDepth> open_{};
+  std::size_t depth_ = 0;
+  std::string key_;
+  std::vector<std::unordered_set<std::string>> keys_;  // of each object that is open
+  std::string twice_;
+  std::optional<std::size_t> error_byte_;
+  bool number_too_large_ = false;
+};
+
+/// JSON in which no object has a key twice.
+Value parse_json(std::string_view text, const std::string& file, const char* what) {
+  ValueBuilder builder;
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  if (const auto byte = builder.error_byte()) fail(file, fmt::format("{}, byte {}: this is no JSON", what, *byte));
+  if (builder.number_too_large()) fail(file, fmt::format("{}: a number is too large for JSON's", what));
   // The parser takes a NUL for the end of the text, and looks at nothing behind it.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos)
     fail(file, fmt::format("{}, byte {}: this is no JSON", what, nul + 1));
-  if (!twice.empty()) fail(file, fmt::format("{}: the key \"{}\" stands there twice", what, shown(twice)));
-  if (!json.is_object()) fail(file, fmt::format("{}: a JSON object is expected", what));
-  return json;
+  if (!builder.twice().empty())
+    fail(file, fmt::format("{}: the key \"{}\" stands there twice", what, shown(builder.twice())));
+  Value root = std::move(builder).take();
+  if (root.kind != Value::Kind::object) fail(file, fmt::format("{}: a JSON object is expected", what));
+  return root;
 }
 
 /// Reads the entry of one tensor.
 class EntryReader {
  public:
-  EntryReader(const std::string& name, const Json& json, const std::string& file)
-      : name_(name), json_(json), file_(file) {}
+  EntryReader(const std::string& name, const Value& value, const std::string& file)
+      : name_(name), value_(value), file_(file) {}
 
   TensorEntry read() const {
-    if (!json_.is_object()) complain("an object with dtype, shape and data_offsets is expected");
-    for (const auto& item : json_.items()) {
-      if (item.key() != "dtype" && item.key() != "shape" && item.key() != "data_offsets")
-        complain(
-            fmt::format("\"{}\" is no key of a tensor; these are dtype, shape and data_offsets", shown(item.key())));
+    if (value_.kind != Value::Kind::object) complain("an object with dtype, shape and data_offsets is expected");
+    for (const auto& [key, value] : value_.members) {
+      if (key != "dtype" && key != "shape" && key != "data_offsets")
+        complain(fmt::format("\"{}\" is no key of a tensor; these are dtype, shape and data_offsets", shown(key)));
     }
     TensorEntry entry{name_, type(), numbers("shape"), 0, 0};
     const auto range = numbers("data_offsets");
@@ -114,28 +196,27 @@ class EntryReader {
   [[noreturn]] void complain(const std::string& what) const {
     fail(file_, fmt::format("tensor \"{}\": {}", shown(name_), what));
   }
-  const Json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) complain(fmt::format("it has no {}", key));
+  const Value& at(const char* key) const {
+    const Value* const found = value_.find(key);
+    if (found == nullptr) complain(fmt::format("it has no {}", key));
     return *found;
   }
   const ElementType* type() const {
-    const Json& json = at("dtype");
-    if (!json.is_string()) complain("dtype must be a text, such as \"F32\"");
-    const auto& text = json.get_ref<const std::string&>();
-    if (const ElementType* const found = element_type(text)) return found;
+    const Value& value = at("dtype");
+    if (value.kind != Value::Kind::text) complain("dtype must be a text, such as \"F32\"");
+    if (const ElementType* const found = element_type(value.text)) return found;
     std::string all;
     for (const ElementType& each : kTypes) all += fmt::format("{}{}", all.empty() ? "" : ", ", each.name);
-    complain(fmt::format("the dtype \"{}\" is unknown; there are {}", shown(text), all));
+    complain(fmt::format("the dtype \"{}\" is unknown; there are {}", shown(value.text), all));
   }
   std::vector<std::int64_t> numbers(const char* key) const {
-    const Json& json = at(key);
-    if (!json.is_array()) complain(fmt::format("{} must be a list of whole numbers", key));
+    const Value& value = at(key);
+    if (value.kind != Value::Kind::list) complain(fmt::format("{} must be a list of whole numbers", key));
     std::vector<std::int64_t> result;
-    for (const Json& each : json) {
-      if (!each.is_number_unsigned() || each.get<std::uint64_t>() > INT64_MAX)
+    for (const Value& each : value.items) {
+      if (each.kind != Value::Kind::whole || each.number > INT64_MAX)
         complain(fmt::format("{} must be a list of whole numbers from 0 to 2^63 - 1", key));
-      result.push_back(each.get<std::int64_t>());
+      result.push_back(static_cast<std::int64_t>(each.number));
     }
     return result;
   }
@@ -154,7 +235,7 @@ class EntryReader {
   }
 
   const std::string& name_;
-  const Json& json_;
+  const Value& value_;
   const std::string& file_;
 };
 
@@ -186,17 +267,17 @@ const ElementType& element_type(DType type) {
 }
 
 Header parse_header(std::string_view text, std::int64_t data_bytes, const std::string& file) {
-  const Json json = parse_json(text, file, "header");
+  const Value root = parse_json(text, file, "header");
   Header header;
-  for (const auto& item : json.items()) {
-    if (item.key() != kMetadataKey) {
-      header.tensors.push_back(EntryReader(item.key(), item.value(), file).read());
+  for (const auto& [name, value] : root.members) {
+    if (name != kMetadataKey) {
+      header.tensors.push_back(EntryReader(name, value, file).read());
       continue;
     }
-    if (!item.value().is_object()) fail(file, "__metadata__ must be an object of texts");
-    for (const auto& line : item.value().items()) {
-      if (!line.value().is_string()) fail(file, fmt::format("__metadata__: \"{}\" must be a text", shown(line.key())));
-      header.metadata.emplace(line.key(), line.value().get<std::string>());
+    if (value.kind != Value::Kind::object) fail(file, "__metadata__ must be an object of texts");
+    for (const auto& [key, line] : value.members) {
+      if (line.kind != Value::Kind::text) fail(file, fmt::format("__metadata__: \"{}\" must be a text", shown(key)));
+      header.metadata.emplace(key, line.text);
     }
   }
   std::ranges::stable_sort(header.tensors, {}, [](const TensorEntry& e) { return std::pair(e.begin, e.end); });
@@ -220,30 +301,33 @@ void check_texts(const Header& header, const std::string& file) {
 }
 
 std::string header_text(const Header& header) {
-  Json json = Json::object();
-  for (const auto& [key, value] : header.metadata) json[kMetadataKey][key] = value;
+  const auto quoted = [](std::string_view text) { return Json(text).dump(); };
+  std::string text;
+  for (const auto& [key, value] : header.metadata)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", quoted(key), quoted(value));
+  if (!text.empty()) text = fmt::format("{}:{{{}}}", quoted(kMetadataKey), text);
   for (const TensorEntry& entry : header.tensors) {
-    json[entry.name] = {
-        {"dtype", entry.type->name}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};
+    text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text.empty() ? "" : ",",
+                        quoted(entry.name), entry.type->name, fmt::join(entry.shape, ","), entry.begin, entry.end);
   }
-  std::string text = json.dump();
+  text = "{" + text + "}";
   text.append((8 - text.size() % 8) % 8, ' ');
   return text;
 }
 
 std::vector<std::pair<std::string, std::string>> parse_index(std::string_view text, const std::string& file) {
-  const Json json = parse_json(text, file, "index");
-  const auto map = json.find("weight_map");
-  if (map == json.end() || !map->is_object())
+  const Value root = parse_json(text, file, "index");
+  const Value* const map = root.find("weight_map");
+  if (map == nullptr || map->kind != Value::Kind::object)
     fail(file, "it has no \"weight_map\", an object of the file of each tensor");
   std::vector<std::pair<std::string, std::string>> result;
-  for (const auto& item : map->items()) {
-    if (!item.value().is_string()) fail(file, fmt::format("weight_map: \"{}\" must name a file", shown(item.key())));
-    const auto& name = item.value().get_ref<const std::string&>();
+  for (const auto& [tensor, value] : map->members) {
+    if (value.kind != Value::Kind::text) fail(file, fmt::format("weight_map: \"{}\" must name a file", shown(tensor)));
+    const std::string& name = value.text;
     if (name.empty() || name.find('/') != std::string::npos)
-      fail(file, fmt::format("weight_map: \"{}\" must name a file beside the index, not \"{}\"", shown(item.key()),
-                             shown(name)));
-    result.emplace_back(item.key(), name);
+      fail(file,
+           fmt::format("weight_map: \"{}\" must name a file beside the index, not \"{}\"", shown(tensor), shown(name)));
+    result.emplace_back(tensor, name);
   }
   return result;
 }

@@ -220,8 +220,9 @@ std::shared_ptr<OpenRange> open_range(HostContext& context, const std::string& n
 std::vector<CompletionRef> outstanding_work(const HostContext& context) {
   std::vector<CompletionRef> work;
   const auto add = [&](int device) {
-    for (const std::size_t index : streams_to_synchronize(context, device)) {
-      if (auto last = context.simulation.stream(device, index).last()) work.push_back(std::move(last));
+    for (auto index = stream_to_synchronize(context, device, 0); index;
+         index = stream_to_synchronize(context, device, *index + 1)) {
+      work.push_back(context.simulation.stream(device, *index).last());
     }
   };
   if (context.worker.group) {

@@ -17,10 +17,12 @@ std::string completion_text(const std::source_location& where) {
 
 }  // namespace
 
-Stream::Stream(Name name, std::uint64_t number, std::int32_t places, const sim::Scheduler& scheduler)
+Stream::Stream(Name name, std::uint64_t number, std::int32_t places, std::shared_ptr<BusyStreams> busy,
+               const sim::Scheduler& scheduler)
     : name_(std::make_shared<const Name>(std::move(name))),
       number_(number),
       places_(std::make_shared<CommandPlaces>(places)),
+      busy_(std::move(busy)),
       scheduler_(scheduler) {
   places_->describe_as([on = name_] { return named("a place for a launch in the device's queue of {}", *on); });
   places_->provided_by([this](auto& edges) {
@@ -75,6 +77,7 @@ CompletionRef Stream::add(Kind kind, Name name, LaunchCommand launch, Begin begi
       });
   auto completion = command->completion;
   commands_.push_back(std::move(command));
+  tell_whether_busy();
   if (!going_through_) go_through();
   return completion;
 }
@@ -126,6 +129,7 @@ void Stream::drop_cancelled() {
     dropped.push_back(command);
     return true;
   });
+  tell_whether_busy();
   passed_ = 0;
   for (const auto& command : dropped) {
     command->begin = nullptr;
@@ -157,6 +161,16 @@ void Stream::drop_behind(const sim::Completion& command) {
 
 CompletionRef Stream::last() const {
   return commands_.empty() ? nullptr : commands_.back()->completion;
+}
+
+void Stream::tell_whether_busy() {
+  if (is_busy_ == !commands_.empty()) return;
+  is_busy_ = !is_busy_;
+  if (is_busy_) {
+    busy_->insert(number_);
+  } else {
+    busy_->erase(number_);
+  }
 }
 
 // ---- what holds commands up
@@ -241,6 +255,7 @@ void Stream::begin_first() {
     if (!command->begun) begin(command);
     if (!command->done) return;
     commands_.pop_front();
+    tell_whether_busy();
     if (passed_ > 0) --passed_;
   }
   if (front_) front_is(nullptr);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ class Scheduler;
 namespace kernbench::runtime {
 
 using CompletionRef = std::shared_ptr<sim::Completion>;
+
+/// The numbers of those of a device's streams that have commands which are not over.
+using BusyStreams = std::set<std::uint64_t>;
 
 /// What became of a command that was begun.
 struct Begun {
@@ -81,8 +85,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Told when a command, of the program's call at `where`, begins and when it is complete.
   using Observer = std::function<void(const std::string& command, const std::source_location& where, bool begins)>;
 
-  /// `number`: the device's queue for its launches, not 0; `places`: the launches that this queue takes.
-  Stream(Name name, std::uint64_t number, std::int32_t places, const sim::Scheduler& scheduler);
+  /// `number`: the device's queue for its launches, not 0; `places`: the launches that this queue takes; `busy` has the
+  /// number while last() is not null.
+  Stream(Name name, std::uint64_t number, std::int32_t places, std::shared_ptr<BusyStreams> busy,
+         const sim::Scheduler& scheduler);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -145,6 +151,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   FrontTimes front_times() const;
   void front_is(const CommandRef& command);
   void completed(Command& command);
+  /// After commands_ has changed.
+  void tell_whether_busy();
   /// Begins all commands that can begin now.
   void go_through();
   void begin_first();
@@ -156,6 +164,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<const Name> name_;  // completions may outlive the stream
   std::uint64_t number_;
   std::shared_ptr<CommandPlaces> places_;
+  std::shared_ptr<BusyStreams> busy_;
+  bool is_busy_ = false;  // as busy_ has it
   const sim::Scheduler& scheduler_;
   Observer observer_;
   std::deque<CommandRef> commands_;

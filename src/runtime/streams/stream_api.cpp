@@ -69,8 +69,12 @@ void synchronize(int device, Where where) {
   auto& context = current_context("synchronize");
   device = checked_device(context, device);
   runtime::refuse_while_capturing(context, "synchronize", kNoWait);
-  for (const std::size_t index : runtime::streams_to_synchronize(context, device)) {
-    const auto last = context.simulation.stream(device, index).last();
+  runtime::tell_failures(context);
+  // Streams that are made during the waits are not waited for.
+  const std::size_t end = context.simulation.stream_count(device);
+  for (auto index = runtime::stream_to_synchronize(context, device, 0); index && *index < end;
+       index = runtime::stream_to_synchronize(context, device, *index + 1)) {
+    const auto last = context.simulation.stream(device, *index).last();
     runtime::host_wait(context, [&] { wait_for(last); });
   }
 }
