@@ -26,10 +26,13 @@ EngineTotal& sum_for(std::vector<EngineTotal>& sums, const std::string& engine) 
 }
 
 void add_engine(EngineTotal& sum, const EngineTotal& more) {
-  if (more.most_work > sum.most_work) {
-    sum.most_work = more.most_work;
+  // Other links are no link's own.
+  if (sum.engine == "link" && sum.work > 0 && sum.types != more.types) {
+    sum.types.clear();
+  } else if (more.most_work > sum.most_work) {
     sum.types = more.types;
   }
+  sum.most_work = std::max(sum.most_work, more.most_work);
   sum.work += more.work;
   sum.busiest += more.busiest;
   sum.at_device_peak += more.at_device_peak;

@@ -53,6 +53,7 @@ TEST(JsonTest, TheKeysAreTheDocumentedOnesInTheirOrder) {
                                              "bound_by",
                                              "flops",
                                              "hbm_bytes",
+                                             "hbm_occupied_bytes",
                                              "bytes_by_distance",
                                              "fused_bytes",
                                              "tensor_bytes",

@@ -147,6 +147,32 @@ TEST(TableTest, RacesAreShownAndThatThereAreNone) {
   EXPECT_THAT(brief, Not(HasSubstr("halo.cpp:3")));
 }
 
+TEST(TableTest, TheBusiestLinkStandsAmongThePeaksAndInTheShortReportWhereItBounds) {
+  RunResult result = samples::gemm();
+  LaunchResult& launch = result.launches[0];
+  launch.engines.push_back({"link", "sip0.io.to_sip1", 1e6, Time::microseconds(9), 150e9, 200e9, 200e9});
+  const TableOptions brief{.kind = TableKind::brief};
+  EXPECT_THAT(to_table(result), testing::ContainsRegex("  link sip0.io.to_sip1 +[0-9.]+ %"));
+  EXPECT_THAT(to_table(result, brief), Not(HasSubstr("to_sip1")));
+  launch.bound_by = "link";
+  EXPECT_THAT(to_table(result, brief), HasSubstr("link sip0.io.to_sip1 75.0 %"));
+  for (int i = 0; i < 10; ++i) result.launches.push_back(launch);
+  EXPECT_THAT(to_table(result), HasSubstr("link sip0.io.to_sip1"));
+  result.launches.back().engines.back().types = "sip1.io.to_sip0";
+  EXPECT_THAT(to_table(result), testing::ContainsRegex("  busiest links +[0-9.]+ %"));
+}
+
+TEST(TableTest, ShortAccessesStandBesideTheBytes) {
+  RunResult result = samples::gemm();
+  LaunchResult& launch = result.launches[0];
+  const TableOptions brief{.kind = TableKind::brief};
+  launch.hbm_occupied = launch.hbm_bytes * 2;
+  EXPECT_THAT(to_table(result, brief), Not(HasSubstr("in accesses of")));
+  launch.hbm_bytes = Bytes(2 << 20);
+  launch.hbm_occupied = Bytes(64 << 20);
+  EXPECT_THAT(to_table(result, brief), HasSubstr(" of 2.00 MiB, in accesses of 64.00 MiB"));
+}
+
 TEST(TableTest, WorkOverTimeStandsBesideThePeakOfItsOwnEngine) {
   RunResult result = samples::empty();
   LaunchResult launch;

@@ -42,7 +42,9 @@ void SliceUse::add(const DmaLeg& leg, Bytes bytes, const topology::Topology& top
   const topology::HbmSpec& hbm = topology.cube.hbm;
   const Bytes burst = topology.cube.noc.burst;
   bytes_ += bytes;
+  if (bytes == Bytes()) return;
   for (const StridedRange& range : leg.ranges) {
+    if (range.total() == Bytes()) continue;
     const BurstSums sums = in_channels(range, hbm.interleave, burst, hbm.access);
     occupied_ += burst * sums.bursts + sums.others;
   }

@@ -210,9 +210,10 @@ void describe(V& visit, R& launch) {
             launch.bound_by);
   visit.key({"flops", "multiplications and additions of the GEMM engines"}, launch.flops);
   visit.key({"hbm_bytes", "bytes that the programs' DMA moved"}, launch.hbm_bytes);
-  visit.key(
-      {"hbm_occupied_bytes", "for which that took the channels' time: an access counts as `cube.hbm.access` at least"},
-      launch.hbm_occupied);
+  visit.key({"hbm_occupied_bytes",
+             "for which that took the channels' time: an access counts as `cube.hbm.access` at least",
+             {.missing_with = "hbm_occupied_bytes"}},
+            launch.hbm_occupied);
   visit.key({"bytes_by_distance", "the same by where they are, as seen from the PE", {.missing_with = kRegion}},
             launch.distance);
   visit.key({"fused_bytes",

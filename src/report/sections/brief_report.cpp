@@ -241,7 +241,8 @@ std::string fused_text(const LaunchResult& launch) {
 std::string attained_text(const LaunchResult& launch) {
   std::vector<std::string> texts;
   for (const EngineResult& engine : launch.engines) {
-    if (engine.engine == "tcm" || engine.device_peak <= 0) continue;
+    const bool limits = engine.engine != "tcm" && (engine.engine != "link" || launch.bound_by == "link");
+    if (!limits || engine.device_peak <= 0) continue;
     const std::string first_type = engine.types.substr(0, engine.types.find(','));
     const std::string name = engine.engine == "hbm" ? "HBM" : engine.engine + " " + first_type;
     texts.push_back(name + " " + percent_text(engine.attained / engine.device_peak));

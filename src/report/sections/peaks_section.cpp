@@ -31,7 +31,7 @@ std::string types_text(const std::string& types) {
 std::string engine_text(const EngineTotal& engine) {
   if (engine.engine == "hbm") return "HBM";
   if (engine.engine == "tcm") return "TCM ports";
-  if (engine.engine == "link") return "link " + engine.types;
+  if (engine.engine == "link") return engine.types.empty() ? "busiest links" : "link " + engine.types;
   return engine.types.empty() ? engine.engine : engine.engine + " " + types_text(engine.types);
 }
 

@@ -158,10 +158,15 @@ void add_slices(std::vector<std::string>& warnings, const Kernel& kernel, const 
   }
 }
 
+/// Or something else without tensors, whose operations nobody chooses.
+bool is_collective(const LaunchResult& launch) {
+  return launch.tensor_bytes == Bytes();
+}
+
 /// Most of what the channels did was not asked for, and they are what takes a good part of the launch.
 bool has_short_accesses(const LaunchResult& launch) {
   constexpr double kBusy = 0.2;
-  if (launch.hbm_occupied < launch.hbm_bytes * 2) return false;
+  if (is_collective(launch) || launch.hbm_occupied < launch.hbm_bytes * 2) return false;
   const auto hbm = std::ranges::find(launch.engines, "hbm", &EngineResult::engine);
   return hbm != launch.engines.end() && hbm->busiest.in_seconds() >= kBusy * duration(launch).in_seconds();
 }
@@ -171,19 +176,20 @@ bool has_short_accesses(const LaunchResult& launch) {
 std::string small_transfers(const std::string& kernel, const LaunchResult& launch) {
   constexpr double kLeastDma = 0.25;  // of the launch
   constexpr std::int64_t kFew = 8;    // for each PE: there is nothing to put together
+  if (is_collective(launch)) return {};
   Time dma, fixed;
   for (const PathPart& part : launch.critical_path) {
+    if (!is_access(part)) continue;
+    dma += part.time;
     const bool is_fixed =
         part.activity == "dma setup" || part.activity == "dma request" || part.activity == "dma latency";
     if (is_fixed) fixed += part.time;
-    const bool is_other = part.activity == "dma data" || part.activity == "contention" || part.activity == "TLB miss";
-    if (is_fixed || is_other) dma += part.time;
   }
   if (2 * fixed.count() <= dma.count() || dma.in_seconds() < kLeastDma * duration(launch).in_seconds()) return {};
   Bytes bytes;
   std::int64_t count = 0;
   for (const OperationResult& operation : launch.operations) {
-    if (operation.engine != "dma") continue;
+    if (operation.engine != "dma" || operation.operation.starts_with("atomic_")) continue;
     bytes += operation.bytes;
     count += operation.count;
   }
@@ -194,26 +200,22 @@ std::string small_transfers(const std::string& kernel, const LaunchResult& launc
       kernel, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
 }
 
-/// Of its time, what it waits on its critical path for a program of another launch to begin.
-Time waiting_for_senders(const LaunchResult& launch) {
-  Time sum;
-  for (const PathPart& part : launch.critical_path) {
-    if (part.activity == "sender busy" || part.activity == "sender not started") sum += part.time;
-  }
-  return sum;
+/// It waits for a program of another launch to begin.
+bool waits_for_sender(const LaunchResult& launch, const PathPart& part) {
+  return (part.activity == "sender busy" || part.activity == "sender not started") && part.operation != launch.name;
 }
 
 /// "all_reduce: 38 % of its longest launch, all_reduce#0.1 on sip0, waits for sip2.cube0.pe0 to begin: it still runs
-/// work#2.1"; empty: hardly any.
+/// work#2.1"; empty: hardly any, or it is a receive, as between the stages of a pipeline, which is there to wait.
 std::string late_member(const Kernel& kernel) {
   constexpr double kLeastWaiting = 0.1;
+  if (kernel.name == "recv") return {};
   const LaunchResult& launch = *kernel.longest;
-  const double part = waiting_for_senders(launch).in_seconds() / duration(launch).in_seconds();
-  if (!(part > kLeastWaiting)) return {};
+  const auto waits = [&](const PathPart& part) { return waits_for_sender(launch, part); };
+  const double part = share_of_path(launch, waits);
+  if (part <= kLeastWaiting) return {};
   // The longest comes first.
-  const auto sender = std::ranges::find_if(launch.critical_path, [](const PathPart& each) {
-    return each.activity == "sender busy" || each.activity == "sender not started";
-  });
+  const auto sender = std::ranges::find_if(launch.critical_path, waits);
   const bool busy = sender->activity == "sender busy";
   return fmt::format("{}: {:.0f} % of its longest launch, {} on sip{}, waits for {} to begin: {}", kernel.name,
                      100 * part, launch.name, launch.device, sender->on,
@@ -225,6 +227,7 @@ std::string uneven_devices(const Kernel& kernel) {
   constexpr double kMostUneven = 0.2;  // of the longest
   constexpr double kMostMessages = 0.2;
   const LaunchResult& launch = *kernel.longest;
+  if (is_collective(launch) || launch.breakdown.empty()) return {};
   const auto& devices = kernel.devices.at(launch.where);
   const auto alike = [&](const auto& each) { return each.second.count == devices.begin()->second.count; };
   if (devices.size() < 2 || !std::ranges::all_of(devices, alike)) return {};
