@@ -4,13 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "report/sums.h"
+
 namespace kernbench::report {
 namespace {
-
-Time sum(Time a, Time b) {
-  std::int64_t total = 0;
-  return __builtin_add_overflow(a.count(), b.count(), &total) ? Time::max() : Time::picoseconds(total);
-}
 
 std::string with_place(const std::string& text, const std::string& where) {
   return where.empty() ? text : text + " at " + where;

@@ -15,19 +15,10 @@
 #include "report/launch_group.h"
 #include "report/outcome.h"
 #include "report/sections/sections.h"
+#include "report/sums.h"
 
 namespace kernbench::report {
 namespace {
-
-/// Sums that stop at the largest time: a file may hold anything.
-Time sum(Time a, Time b) {
-  std::int64_t total = 0;
-  return __builtin_add_overflow(a.count(), b.count(), &total) ? Time::max() : Time::picoseconds(total);
-}
-Bytes sum(Bytes a, Bytes b) {
-  std::int64_t total = 0;
-  return __builtin_add_overflow(a.count(), b.count(), &total) ? Bytes(INT64_MAX) : Bytes(total);
-}
 
 /// Both are at least 0.
 Time distance(Time a, Time b) {

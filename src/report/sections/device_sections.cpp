@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastIdle = 0.05;  // of the region, below which the short report says nothing
 constexpr std::size_t kMostDevices = 20, kMostCauses = 10;
-constexpr std::size_t kWidth = 78;
+constexpr std::size_t kDeviceWidth = 78;
 
 /// "device busy 57.0 %", "4 devices busy 57.0 % on average, sip2 40.1 %".
 std::string busy_text(const DeviceUse& use, Time span) {
@@ -38,7 +38,7 @@ std::string devices_line(const RunResult& result, const Palette& palette) {
   text += idle_text(most);
   if (most.count > 1) text += fmt::format(" ({} times)", count_text(static_cast<std::uint64_t>(most.count)));
   std::string out;
-  for (const std::string& line : wrapped(split_at_blanks(text), kWidth)) out += "  " + palette.fit(line, kWidth) + "\n";
+  for (const std::string& line : wrapped(split_at_blanks(text), kDeviceWidth)) out += "  " + palette.fit(line, kDeviceWidth) + "\n";
   return out;
 }
 
