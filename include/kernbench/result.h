@@ -200,8 +200,8 @@ struct DeviceResult {
   std::int32_t device = 0;
   Time launches, copies;  // with launches under way, however many; with copies alone
   /// The rest, with nothing, by what came next. "host wait": the host had waited in `operation` at `where` before it
-  /// gave that. "host call": it was in that call all the time. "event": that stood behind something elsewhere. "end":
-  /// nothing came. The longest first.
+  /// gave that. "host call": it had not waited since; the call that gave that. "channels": that waited for its channels
+  /// to be installed. "event": that stood behind something elsewhere. "end": nothing came. The longest first.
   std::vector<WaitResult> idle;
   std::vector<KernelTime> kernels;
 };

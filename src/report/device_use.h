@@ -24,7 +24,7 @@ struct DeviceUse {
 /// None for a result without devices, as earlier versions wrote them.
 std::optional<DeviceUse> device_use(const RunResult& result);
 
-/// "after synchronize at train.cpp:12", "in add_ at train.cpp:11".
+/// "after synchronize at train.cpp:12", "until add_ at train.cpp:11".
 std::string idle_text(const WaitResult& idle);
 
 /// "event at train.cpp:7, recorded at train.cpp:5"; of LaunchResult::waited_for.

@@ -116,6 +116,7 @@ void collect(Simulation& simulation, RunResult& result) {
   for (const auto& [name, range] : simulation.region()->ranges()) result.ranges.push_back(range);
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
+  std::ranges::move(simulation.event_waits.warnings(), std::back_inserter(result.warnings));
   std::ranges::move(runtime::idle_advice(result), std::back_inserter(result.warnings));
   std::ranges::move(runtime::advice(result, simulation.slice_hints), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());

@@ -27,6 +27,7 @@
 #include "runtime/queues/queue_resources.h"
 #include "runtime/queues/queue_set.h"
 #include "runtime/streams/copy_log.h"
+#include "runtime/streams/event_waits.h"
 #include "runtime/streams/host_waits.h"
 #include "runtime/streams/stream.h"
 #include "sim/fiber.h"
@@ -140,6 +141,7 @@ class Simulation {
   std::vector<CheckResult> checks;
   std::map<std::string, Metric> metrics;
   HostWaits host_waits;
+  EventWaits event_waits;
   CopyLog copies;
   SetupResult setup;
   /// What the run has taken for granted where values decide and it has none; each once, among the result's warnings.

@@ -16,6 +16,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ContainsRegex;
+using ::testing::Field;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::one_pe;
@@ -129,7 +131,7 @@ TEST(DeviceActivity, ALaunchThatIsShorterThanTheHostsCallIsSaidToWaitForThat) {
   const WaitResult& most = result.devices.front().idle.front();
   EXPECT_EQ(most.reason, "host call");
   EXPECT_EQ(most.operation, "torch::launch");
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("while it is in torch::launch at device_activity_test.cpp:")));
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("until torch::launch at device_activity_test.cpp:")));
 }
 
 TEST(DeviceActivity, IsThatOfAllLaunchesHoweverManyHaveDetails) {
@@ -184,6 +186,49 @@ TEST(WaitedFor, NamesTheEventAndBothOfItsLines) {
   EXPECT_GT(wait.time, Time::zero());
   EXPECT_THAT(report::to_table(result), ContainsRegex("right#0 [^\n]* event at [^\n]*, recorded at "));
   EXPECT_EQ(launch_of(two_launches(false, false), "right#0").waited_for.reason, "");
+}
+
+TEST(WaitedFor, NamesTheLinesOfAnEventOfAnotherDeviceToo) {
+  const RunResult result = simulate(ring_of(2), [] {
+    auto x = torch::ones({256}, testing::on(0)), y = torch::ones({256}, testing::on(1));
+    testing::wait_for_all();
+    torch::launch("left", work, x);
+    Event event;
+    event.record(torch::ahbm::current_stream(0));
+    event.block(torch::ahbm::current_stream(1));
+    torch::launch("right", work, y);
+    testing::wait_for_all();
+  });
+  // The other device has been idle for longer than the launch has waited.
+  const LaunchResult &left = launch_of(result, "left#0"), &right = launch_of(result, "right#0");
+  EXPECT_EQ(right.waited_for.reason, "event");
+  EXPECT_EQ(right.waited_for.cause, "event");
+  EXPECT_THAT(right.waited_for.where, StartsWith("device_activity_test.cpp:"));
+  EXPECT_THAT(right.waited_for.cause_where, StartsWith("device_activity_test.cpp:"));
+  EXPECT_LT(right.waited_for.time, left.end - left.start);
+  ASSERT_EQ(result.devices.size(), 2u);
+  EXPECT_THAT(result.devices[1].idle, Contains(Field(&WaitResult::reason, "event")));
+}
+
+TEST(WaitedFor, NamesTheChannelsOfALaunchOnAnIdleDevice) {
+  const RunResult result = simulate(tiny(), [] {
+    auto x = torch::ones({256}, one_pe());
+    torch::ahbm::synchronize();
+    torch::LaunchOptions pair;
+    pair.all_pes = true;
+    pair.queues.pairs = {{0, 1}};
+    torch::launch(pair, "alone", [](tl::Tensor) { tl::delay(100); }, x);
+    torch::ahbm::synchronize();
+  });
+  const WaitResult& wait = launch_of(result, "alone#0").waited_for;
+  EXPECT_EQ(wait.reason, "channels");
+  EXPECT_GT(wait.time, Time::zero());
+  ASSERT_EQ(result.devices.size(), 1u);
+  const DeviceResult& device = result.devices.front();
+  EXPECT_THAT(device.idle, Contains(AllOf(Field(&WaitResult::reason, "channels"),
+                                          Field(&WaitResult::time, Ge(wait.time)), Field(&WaitResult::count, 1))));
+  EXPECT_EQ(device.launches + device.copies + idle_of(device), result.simulated_time);
+  EXPECT_THAT(report::to_table(result), HasSubstr("while channels are installed"));
 }
 
 TEST(WaitedFor, NamesWhatStoodBeforeItInItsStream) {

@@ -66,8 +66,9 @@ void describe(V& visit, R& device) {
   visit.key(
       {"idle",
        "the rest of the region, or the run, by what came next, the longest first: `host wait`, the host had waited "
-       "in `operation` at `where` before it gave that; `host call`, it was in that call all the time; `event`, "
-       "that stood behind something elsewhere; `end`, nothing came",
+       "in `operation` at `where` before it gave that; `host call`, the host had not waited since, and `operation` at "
+       "`where` gave that; `channels`, that waited for its channels to be installed; `event`, that stood behind "
+       "something elsewhere; `end`, nothing came",
        {.layout = Layout::lines}},
       device.idle);
   visit.key({"kernels", "its launches by name and line", {.layout = Layout::lines}}, device.kernels);

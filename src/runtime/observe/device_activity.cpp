@@ -15,11 +15,11 @@ GivenBy given_by_now() {
   if (fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return {};
   const auto* context = static_cast<const HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
   if (context == nullptr) return {};
-  return {true, fiber->call(), context->last_wait.call, context->last_wait.ended};
+  return {true, false, fiber->call(), context->last_wait.call, context->last_wait.ended};
 }
 
 std::string_view name(IdleBefore::Reason reason) {
-  constexpr std::array<std::string_view, 4> kNames = {"host wait", "host call", "event", "end"};
+  constexpr std::array<std::string_view, 5> kNames = {"host wait", "host call", "channels", "event", "end"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -86,10 +86,10 @@ void DeviceActivity::pass(Device& device, const Moment& now) {
   device.since = now;
 }
 
-/// A host that has waited since the device was at rest could give nothing before; else it was in the call all the time.
+/// A host that has waited since the device was at rest could give nothing before.
 IdleBefore DeviceActivity::idle_before(const Device& device, const GivenBy& by, const Moment& now) {
   const Time time = now.all - device.since.all;
-  if (!by.host) return {IdleBefore::Reason::event, {}, time};
+  if (!by.host) return {by.channels ? IdleBefore::Reason::channels : IdleBefore::Reason::event, {}, time};
   const bool has_waited = by.wait_ended > Time::zero() && by.wait_ended >= device.since.all;
   return has_waited ? IdleBefore{IdleBefore::Reason::host_wait, by.wait, time}
                     : IdleBefore{IdleBefore::Reason::host_call, by.call, time};

@@ -20,6 +20,7 @@ namespace kernbench::runtime {
 /// By whom a device is given what begins there now.
 struct GivenBy {
   bool host = false;           // false: what it stood behind is over
+  bool channels = false;       // that was their installation
   sim::ProgramCall call = {};  // of the host program, under way
   sim::ProgramCall wait = {};  // the last one in which it waited for devices or other ranks
   Time wait_ended = {};        // 0: there was none
@@ -29,12 +30,15 @@ GivenBy given_by_now();
 
 /// A time in which a device had nothing to do.
 struct IdleBefore {
-  enum class Reason : std::uint8_t { host_wait, host_call, event, end };
+  enum class Reason : std::uint8_t { host_wait, host_call, channels, event, end };
   Reason reason = Reason::event;
   sim::ProgramCall call = {};
   Time time = {};
 };
 std::string_view name(IdleBefore::Reason reason);
+inline bool is_of_host(IdleBefore::Reason reason) {
+  return reason == IdleBefore::Reason::host_wait || reason == IdleBefore::Reason::host_call;
+}
 
 /// Takes memory for the lines of a program, and none for a launch.
 class DeviceActivity {

@@ -46,8 +46,8 @@ std::vector<std::string> idle_advice(const RunResult& result) {
           ? fmt::format("{}, most of that after {} has waited for it: wait once at the end instead, replay a graph, "
                         "or let each launch do more",
                         when, at)
-          : fmt::format("{}, most of that while it is in {}: replay a graph, whose launches come in one message, or "
-                        "let each launch do more",
+          : fmt::format("{}, most of that until {} has given the next launch: replay a graph, whose launches come in "
+                        "one message, or let each launch do more",
                         when, at)};
 }
 

@@ -133,10 +133,12 @@ void leave_queues(Simulation& simulation, LaunchPlan& plan, bool cut) {
 /// The device begins with it.
 void has_begun(Simulation& simulation, UnderWay& launch, int device, DeviceActivity::Kernel& kernel) {
   launch.kernel = &kernel;
-  const IdleBefore idle =
-      simulation.activity.begin_launch(device, kernel, given_by_now(), simulation.scheduler().now());
   if (const auto stream = launch.stream.lock()) launch.held_up = stream->held_up(launch.given);
-  if (idle.time > launch.held_up.time) {
+  GivenBy by = given_by_now();
+  by.channels = launch.held_up.reason == "channels";
+  const IdleBefore idle = simulation.activity.begin_launch(device, kernel, by, simulation.scheduler().now());
+  // The stream knows the lines of what the host did not give.
+  if (is_of_host(idle.reason) && idle.time > launch.held_up.time) {
     launch.held_up = {name(idle.reason), idle.time, idle.call.name, idle.call.where, {}, {}};
   }
 }

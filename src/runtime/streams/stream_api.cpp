@@ -100,15 +100,6 @@ namespace {
                                                  call));
 }
 
-/// As in CUDA no error, but hardly meant: often the record comes later in the program.
-void warn_of_unrecorded(HostContext& context, const Where& where) {
-  const std::string place = sim::place_text(where);
-  context.simulation.own_warnings.insert(
-      fmt::format("a stream waits for an event{} that has not been recorded by then, which orders nothing: record the "
-                  "event before",
-                  place.empty() ? "" : " at " + place));
-}
-
 /// What comes next on the stream comes after the captured event: the stream takes part in the capture.
 void fork(HostContext& context, const Stream& stream, const runtime::Stream& target, const runtime::Capture* capture,
           const runtime::Capture::Frontier& after) {
@@ -161,8 +152,9 @@ void Event::block(const Stream& stream, Where where) const {
   const tensor::HostCall here("Event::block", where);
   auto& context = current_context("Event::block");
   const auto target = stream.state("Event::block");
+  context.simulation.event_waits.add(where, state_->captured || state_->reached);
   if (state_->captured) return fork(context, stream, *target, state_->capture.lock().get(), state_->after);
-  if (!state_->reached) return warn_of_unrecorded(context, where);
+  if (!state_->reached) return;
   runtime::refuse_on_captured(
       context, *target, "Event::block",
       "a dependency on uncaptured work in another stream cannot be replayed; let the stream wait "
