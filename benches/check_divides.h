@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,27 @@ inline void check_divides(const std::string& name, std::int64_t value, const std
 /// A parameter that the devices share in equal parts.
 struct SharedSize {
   std::string name;
-  std::int64_t value, otherwise;  // what the bench takes where the user gives none
+  std::int64_t value, otherwise;  // the bench's default
   std::string instead = {};       // another way out than a multiple: "sequence_parallel=no"
+  /// What another value takes beside it: "hidden=1026" of 18 heads. Empty: nothing.
+  std::function<std::string(std::int64_t other)> along = {};
 };
 
-/// How many devices share the sizes. All of them; where the user gave none of the sizes, the most that divide them,
-/// with a warning if others idle. ConfigurationError for sizes that were given and do not divide: with the next
-/// multiples, and with the most devices that would do.
+/// The least multiple of `unit` that is no less than `value`.
+inline std::int64_t next_multiple(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// " -p heads=18 -p hidden=1026": the next value that so many devices share, with what that takes.
+inline std::string next_shared(const SharedSize& size, int devices) {
+  const std::int64_t next = next_multiple(size.value, devices);
+  const std::string more = size.along ? size.along(next) : "";
+  return " -p " + size.name + "=" + std::to_string(next) + (more.empty() ? "" : " -p " + more);
+}
+
+/// How many devices share the sizes. All of them; where each size is the bench's default, the most that divide them,
+/// with a warning if others idle. ConfigurationError for other sizes that they do not divide: with the next multiples,
+/// and with the most devices that would do.
 inline int devices_that_share(const std::vector<SharedSize>& sizes) {
   const int devices = kernbench::torch::accelerator::device_count();
   const auto undivided = [&](int ranks) {
@@ -43,11 +58,11 @@ inline int devices_that_share(const std::vector<SharedSize>& sizes) {
   std::string next = "give";
   for (const SharedSize& size : sizes) {
     if (size.value % devices == 0) continue;
-    next += " -p " + size.name + "=" + std::to_string((size.value / devices + 1) * devices);
+    next += next_shared(size, devices);
   }
   if (std::ranges::any_of(sizes, [](const SharedSize& size) { return size.value != size.otherwise; })) {
     check_divides(wrong->name, wrong->value, "the number of devices", devices,
-                  next + ", " + (wrong->instead.empty() ? "" : wrong->instead + ", ") +
+                  next + ", " + (wrong->instead.empty() ? "" : "-p " + wrong->instead + ", ") +
                       "or fewer devices (--set system.sips.count=" + std::to_string(ranks) + ")");
   }
   warn_of_idle_devices(ranks, wrong->name + " (" + std::to_string(wrong->value) + ") is not divisible by " +

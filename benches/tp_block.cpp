@@ -117,10 +117,13 @@ KERNBENCH_BENCH(tp_block, "a transformer's layer, tensor parallel over all devic
                     dtype_of(),
                     parameter_choice("sequence_parallel", {"yes", "no"}) == "yes",
                     parameter_choice("overlap", {"yes", "no"}) == "yes"};
-  check_divides("hidden", block.hidden, "heads", block.heads,
-                "give -p hidden=" + std::to_string((block.hidden / block.heads + 1) * block.heads));
-  std::vector<SharedSize> shared{{"heads", block.heads, kHeads}, {"ffn", block.ffn, kFfn}};
+  const auto hidden_of = [&](std::int64_t heads) {
+    return "hidden=" + std::to_string(next_multiple(block.hidden, heads));
+  };
+  const auto other_hidden = [&](std::int64_t heads) { return block.hidden % heads == 0 ? "" : hidden_of(heads); };
+  std::vector<SharedSize> shared{{"heads", block.heads, kHeads, {}, other_hidden}, {"ffn", block.ffn, kFfn}};
   if (block.sequence_parallel) shared.push_back({"tokens", block.tokens, kTokens, "sequence_parallel=no"});
   const int n = devices_that_share(shared);
+  check_divides("hidden", block.hidden, "heads", block.heads, "give -p " + hidden_of(block.heads));
   torch::multiprocessing::spawn(worker, std::tuple{n, block}, {.nprocs = n});
 }

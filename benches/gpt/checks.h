@@ -11,25 +11,38 @@
 
 namespace benches::gpt {
 
+/// ", which leaves 1 of 3 devices idle": of the machine's, by so many ranks. Empty where there is a rank for each.
+inline std::string idle_text(std::int64_t ranks) {
+  const std::int64_t devices = torch::accelerator::device_count();
+  if (ranks >= devices) return {};
+  return ", which leaves " + std::to_string(devices - ranks) + " of " + std::to_string(devices) + " devices idle";
+}
+
+/// The most stages, no more than are given, that divide the layers.
+inline std::int64_t most_stages(const ModelConfig& config, const Parallel& parallel) {
+  std::int64_t stages = parallel.stages;
+  while (config.layers % stages != 0) --stages;
+  return stages;
+}
+
 /// How a model can be cut that does not divide by the ranks of a stage: the most of them that it divides by, and, if
-/// `pipeline`, stages for the rest of the ranks where these divide its layers; else how many ranks are left over.
+/// `pipeline`, stages for the rest of the ranks where these divide its layers; else how many devices idle.
 inline std::string other_cut(const ModelConfig& config, const Parallel& parallel, bool pipeline) {
   const std::int64_t last = parallel.experts ? config.experts : config.inner;
   std::int64_t size = parallel.size;
   while (config.heads % size != 0 || config.kv_heads % size != 0 || last % size != 0) --size;
-  const std::int64_t ranks = std::int64_t{parallel.size} * parallel.stages, stages = ranks / size;
-  const std::string fix = "give -p tp=" + std::to_string(size);
-  const bool fits = pipeline && ranks % size == 0 && config.layers % stages == 0;
-  if (fits) return fix + " -p pp=" + std::to_string(stages);
-  return fix + ", which leaves " + std::to_string(ranks - size * parallel.stages) + " of " + std::to_string(ranks) +
-         " devices idle";
+  const std::int64_t ranks = std::int64_t{parallel.size} * parallel.stages;
+  const bool fits = pipeline && ranks % size == 0 && config.layers % (ranks / size) == 0;
+  const std::int64_t stages = fits ? ranks / size : most_stages(config, parallel);
+  return "give -p tp=" + std::to_string(size) + (stages == parallel.stages ? "" : " -p pp=" + std::to_string(stages)) +
+         idle_text(size * stages);
 }
 
-/// The most stages, no more than are given, that divide the layers.
+/// As many stages as divide the layers, each with the ranks that it has.
 inline std::string fewer_stages(const ModelConfig& config, const Parallel& parallel) {
-  std::int64_t stages = parallel.stages;
-  while (config.layers % stages != 0) --stages;
-  return "give -p tp=" + std::to_string(parallel.size) + " -p pp=" + std::to_string(stages);
+  const std::int64_t stages = most_stages(config, parallel);
+  return "give -p tp=" + std::to_string(parallel.size) + " -p pp=" + std::to_string(stages) +
+         idle_text(parallel.size * stages);
 }
 
 /// ConfigurationError for a model that cannot be cut so, or that has no place for so many tokens. Without `pipeline` it
@@ -39,6 +52,7 @@ inline void check_cut(const ModelConfig& config, const Parallel& parallel, std::
   if (parallel.experts && !config.is_mixture())
     throw ConfigurationError("expert_parallel: " + config.name + " is no mixture of experts");
   const auto check_shares = [&](const char* name, std::int64_t value) {
+    if (value % parallel.size == 0) return;
     check_divides(name, value, "TP world size", parallel.size, other_cut(config, parallel, pipeline));
   };
   check_shares("num_attention_heads", config.heads);

@@ -574,8 +574,8 @@ const CollectiveAlgorithm* AutomaticChoice::measured_of(std::int64_t bytes) cons
   return after == measured_.begin() ? nullptr : std::prev(after)->second;
 }
 
-std::string AutomaticChoice::reason(std::int64_t bytes) const {
-  if (measured_of(bytes) != nullptr) return "best by measurement in " + file_;
+std::string AutomaticChoice::reason(std::int64_t bytes, const CollectiveAlgorithm& taken) const {
+  if (measured_of(bytes) == &taken) return "best by measurement in " + file_;
   return costs_.size() == 1 ? "only candidate" : "least cost";
 }
 

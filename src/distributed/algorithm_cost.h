@@ -156,8 +156,9 @@ class AutomaticChoice {
   /// Of those that accept the call; null: none does.
   using Accepts = std::function<bool(const CollectiveAlgorithm&)>;
   const CollectiveAlgorithm* of(std::int64_t bytes, const Accepts& accepts) const;
-  /// Why, of a size: "least cost", "only candidate", or "best by measurement in FILE".
-  std::string reason(std::int64_t bytes) const;
+  /// Why `taken`, which of() has returned for that size: "least cost", "only candidate", or "best by measurement in
+  /// FILE".
+  std::string reason(std::int64_t bytes, const CollectiveAlgorithm& taken) const;
   const std::vector<AlgorithmCost>& costs() const { return costs_; }
 
  private:

@@ -140,7 +140,7 @@ AlgorithmDescription describe_algorithm(const DescriptionRequest& request, const
   if (out.spec.is_automatic(operation)) {
     const AutomaticChoice choice(operation, group, members, network);
     out.algorithm = &choice.of(out.bytes.count());
-    out.reason = choice.reason(out.bytes.count());
+    out.reason = choice.reason(out.bytes.count(), *out.algorithm);
   } else {
     out.algorithm = &out.spec.table->find(operation, out.spec.algorithm_for(operation));
   }

@@ -220,10 +220,10 @@ std::vector<torch::Tensor> outputs_of(const CollectiveCall& call) {
 /// What decides the bits of a reduction, for the launch's result; none of what folds nothing.
 std::optional<PlanResult> plan_of(const CollectiveAlgorithm& algorithm, const Group& group, std::int64_t bytes) {
   if (algorithm.fold_order.empty() || group.size() == 1) return {};
-  return PlanResult{.of = "collective",
-                    .choices = {{"fold order", std::string(algorithm.fold_order)},
-                                {"chosen", group.reason_of(algorithm.operation, bytes)}},
-                    .estimated = {}};
+  return PlanResult{
+      .of = "collective",
+      .choices = {{"fold order", std::string(algorithm.fold_order)}, {"chosen", group.reason_of(bytes, algorithm)}},
+      .estimated = {}};
 }
 
 /// The device of a rank that brings no tensor, whichever is current: the one with which it has communicated in the

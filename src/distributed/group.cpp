@@ -115,10 +115,10 @@ bool Group::ranks_are_alike_in(const CollectiveAlgorithm& algorithm, bool rank_p
   return known->second;
 }
 
-std::string Group::reason_of(CollectiveOperation operation, std::int64_t bytes) const {
-  const auto choice = choices_.find(operation);
-  if (size() == 1 || !algorithm_.is_automatic(operation)) return "named";
-  return choice == choices_.end() ? "not used" : choice->second->reason(bytes);
+std::string Group::reason_of(std::int64_t bytes, const CollectiveAlgorithm& taken) const {
+  const auto choice = choices_.find(taken.operation);
+  if (size() == 1 || choice == choices_.end()) return std::string(kNamed);
+  return choice->second->reason(bytes, taken);
 }
 
 void Group::leave(int member) {

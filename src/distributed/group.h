@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "distributed/agreement/collective_order_check.h"
@@ -29,6 +30,9 @@ namespace kernbench::distributed {
 class AutomaticChoice;
 class CallTimer;
 class Communicator;
+
+/// The reason for an algorithm that was not chosen automatically.
+inline constexpr std::string_view kNamed = "named";
 
 /// What all members of a process group share.
 class Group {
@@ -50,8 +54,9 @@ class Group {
   /// Likewise of an automatic choice of those that accept the call; null: none does. The named one may not.
   const CollectiveAlgorithm* algorithm_of(CollectiveOperation operation, std::int64_t bytes, bool rank_per_pe,
                                           const std::function<bool(const CollectiveAlgorithm&)>& accepts);
-  /// Why that one, of so many bytes: "least cost", "only candidate", "best by measurement in FILE", or "named".
-  std::string reason_of(CollectiveOperation operation, std::int64_t bytes) const;
+  /// Why `taken`, which algorithm_of() has returned for so many bytes: "least cost", "only candidate", "best by
+  /// measurement in FILE", or kNamed.
+  std::string reason_of(std::int64_t bytes, const CollectiveAlgorithm& taken) const;
   const std::shared_ptr<Roster>& roster() const { return roster_; }
   /// What an operation of the group that begins on some of its ranks leaves to the others: as many entries as any
   /// operation can need of another group that has some of these ranks and not all of them.

@@ -171,15 +171,16 @@ TEST(CclTest, TheTableSaysWhatWasTakenAutomaticallyWhereItChanges) {
   Sweep sweep;
   sweep.ranks = 4;
   sweep.rows = {row("auto", "tree", "least cost"), row("auto", "tree", "least cost"), row("auto", "ring", "least cost"),
-                row("ring", "ring", "")};
+                row("ring", "ring", "named"), row("", "", "")};
   std::istringstream lines(to_table(find_test("all_reduce"), small_request(), sweep));
   std::vector<std::string> said;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# Taken") || line.starts_with("# Algorithm")) said.push_back(line);
     if (!line.starts_with("#")) said.emplace_back("row");
   }
-  EXPECT_THAT(said, ElementsAre("# Algorithm: auto", "# Taken: tree, least cost", "row", "row",
-                                "# Taken: ring, least cost", "row", "# Algorithm: ring", "row"));
+  EXPECT_THAT(said,
+              ElementsAre("# Algorithm: auto", "# Taken: tree, least cost", "row", "row", "# Taken: ring, least cost",
+                          "row", "# Algorithm: ring", "row", "# Algorithm: ", "row"));
 }
 
 TEST(CclTest, EveryOperationIsRightForEveryTypeAndRoot) {

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "distributed/algorithm_cost.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/pieces.h"
+#include "distributed/tuning.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "support/sanitizers.h"
@@ -504,13 +506,29 @@ TEST(AutomaticChoice, SaysWhyItChose) {
   const topology::Network network(full);
   AlgorithmSpec spec = automatic();
   const auto reason = [&] {
-    return AutomaticChoice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network).reason(1024);
+    const AutomaticChoice choice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network);
+    return choice.reason(1024, choice.of(1024));
   };
   EXPECT_EQ(reason(), "least cost");
   spec.candidates = {"ring_allreduce", "grid_ring_allreduce"};
   EXPECT_EQ(reason(), "least cost");
   spec.candidates = {"ring_allreduce"};
   EXPECT_EQ(reason(), "only candidate");
+}
+
+TEST(AutomaticChoice, SaysOfAnAlgorithmInPlaceOfTheMeasuredOneThatItsCostIsLeast) {
+  const auto full = machine(4, "fully_connected");
+  const topology::Network network(full);
+  AlgorithmSpec spec = automatic();
+  spec.tuning = std::make_shared<const Tuning>("all_reduce: {4_sips: {0B: grid_ring_allreduce}}", "tuned.yaml",
+                                               *shipped_algorithms());
+  const AutomaticChoice choice(CollectiveOperation::all_reduce, {4, false, spec, full}, all(4), network);
+  const CollectiveAlgorithm& measured = choice.of(1024);
+  EXPECT_EQ(measured.name, "grid_ring_allreduce");
+  EXPECT_EQ(choice.reason(1024, measured), "best by measurement in tuned.yaml");
+  const auto* other = choice.of(1024, [&](const CollectiveAlgorithm& each) { return &each != &measured; });
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(choice.reason(1024, *other), "least cost");
 }
 
 TEST(AutomaticChoice, OfRanksThatArePesGoesByTheRoutesBetweenThem) {

@@ -230,7 +230,10 @@ TEST(TpBlock, RefusesHeadsThatTheDevicesCannotShare) {
   EXPECT_EQ(error_of(result),
             "ConfigurationError: heads (3) must be divisible by the number of devices (2); give -p heads=4, or fewer "
             "devices (--set system.sips.count=1)");
-  EXPECT_EQ(error_of(run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "64"}})),
+  EXPECT_EQ(error_of(run("tp_block", "tiny", 2, {{"heads", "3"}, {"hidden", "66"}})),
+            "ConfigurationError: heads (3) must be divisible by the number of devices (2); give -p heads=4 -p "
+            "hidden=68, or fewer devices (--set system.sips.count=1)");
+  EXPECT_EQ(error_of(run("tp_block", "tiny", 1, {{"heads", "3"}, {"hidden", "64"}})),
             "ConfigurationError: hidden (64) must be divisible by heads (3); give -p hidden=66");
 }
 

@@ -57,7 +57,18 @@ TEST(GptRuns, ThatCannotBeAreConfigurationErrors) {
        "devices idle",
        true},
       {1, {{"train", "1"}, {"new_tokens", "2"}}, "new_tokens: a step of training decodes none", true},
-      {3, {{"pp", "3"}}, "num_hidden_layers (2) must be divisible by pipeline stages (3); give -p tp=1 -p pp=2"},
+      {3,
+       {{"pp", "3"}},
+       "num_hidden_layers (2) must be divisible by pipeline stages (3); give -p tp=1 -p pp=2, which leaves 1 of 3 "
+       "devices idle"},
+      {8,
+       {{"tp", "3"}},
+       "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2, which leaves 6 of 8 devices "
+       "idle"},
+      {9,
+       {{"pp", "3"}},
+       "num_attention_heads (16) must be divisible by TP world size (3); give -p tp=2 -p pp=2, which leaves 5 of 9 "
+       "devices idle"},
       {1, {{"sample_layers", "2"}}, "sample_layers (2) must be 0 or at least 3"},
       {1, {{"sample_layers", "3"}}, "sample_layers: values need every layer", true},
       {1, {{"batch", "4"}, {"micro_batches", "3"}}, "batch (4) must be divisible by micro_batches (3)"},
@@ -98,11 +109,11 @@ TEST(GptRuns, OfOneLayerAloneNameTheSizeThatTheDevicesDoNotDivide) {
                   "or fewer devices (--set system.sips.count="));
     EXPECT_EQ(error(bench, {{"tokens", "30"}, {"sequence_parallel", "yes"}}),
               "ConfigurationError: tokens (30) must be divisible by the number of devices (4); give -p tokens=32, "
-              "sequence_parallel=no, or fewer devices (--set system.sips.count=2)");
+              "-p sequence_parallel=no, or fewer devices (--set system.sips.count=2)");
   }
   EXPECT_EQ(error("moe", {{"experts", "6"}, {"tokens", "30"}}),
             "ConfigurationError: experts (6) must be divisible by the number of devices (4); give -p experts=8 -p "
-            "tokens=32, expert_parallel=no, or fewer devices (--set system.sips.count=3)");
+            "tokens=32, -p expert_parallel=no, or fewer devices (--set system.sips.count=3)");
 }
 
 TEST(GptRuns, OfOneLayerUseTheDevicesThatDivideTheSizesWhereNoneIsGiven) {
@@ -121,10 +132,27 @@ TEST(GptRuns, OfOneLayerUseTheDevicesThatDivideTheSizesWhereNoneIsGiven) {
       warnings("moe", 3, {}),
       Contains("1 of 3 SIPs idles: experts (8) is not divisible by 3; give -p experts=9 -p tokens=513 to use all"));
   EXPECT_THAT(warnings("tp_block", 3, {}),
-              Contains("1 of 3 SIPs idles: heads (16) is not divisible by 3; give -p heads=18 -p ffn=4098 to use all"));
+              Contains("1 of 3 SIPs idles: heads (16) is not divisible by 3; give -p heads=18 -p hidden=36 -p ffn=4098 "
+                       "to use all"));
   EXPECT_THAT(warnings("tp_mlp", 5, {}),
               Contains("1 of 5 SIPs idles: ffn (4096) is not divisible by 5; give -p ffn=4100 to use all"));
   EXPECT_THAT(warnings("tp_mlp", 4, {}), ::testing::Not(Contains(HasSubstr("idle"))));
+  const auto none_idle = ::testing::Not(Contains(HasSubstr("idle")));
+  EXPECT_THAT(warnings("moe", 3, {{"experts", "9"}, {"tokens", "513"}}), none_idle);
+  EXPECT_THAT(warnings("tp_block", 3, {{"heads", "18"}, {"hidden", "36"}, {"ffn", "4098"}}), none_idle);
+  EXPECT_THAT(warnings("tp_mlp", 5, {{"ffn", "4100"}}), none_idle);
+}
+
+/// Another refusal of the cut that a refusal recommends would be of no help.
+TEST(GptRuns, AreCutAsARefusalRecommends) {
+  const auto runs = [](int devices, cli::ParameterTexts parameters) {
+    parameters.insert({{"tokens", "4"}, {"new_tokens", "0"}});
+    const RunResult result = run_gpt(devices, parameters);
+    return result.error ? result.error->message : "";
+  };
+  EXPECT_EQ(runs(3, {{"tp", "1"}, {"pp", "2"}}), "");
+  EXPECT_EQ(runs(3, {{"tp", "2"}}), "");
+  EXPECT_EQ(runs(9, {{"tp", "2"}, {"pp", "2"}}), "");
 }
 
 TEST(GptRuns, ThatLeaveDevicesIdleSaySo) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "distributed/group.h"
+
 namespace kernbench::cli::ccl {
 namespace {
 
@@ -72,9 +74,10 @@ std::string begin_text(const Test& test, const Request& request, int ranks) {
   return text;
 }
 
-/// Which algorithm was chosen automatically, and why; else nothing.
+/// Which algorithm was chosen automatically, and why; nothing of one that was named.
 std::string chosen_text(const Row& row) {
-  return row.reason.empty() ? "" : fmt::format("# Taken: {}, {}\n", row.taken, row.reason);
+  const bool automatic = !row.reason.empty() && row.reason != distributed::kNamed;
+  return !automatic ? "" : fmt::format("# Taken: {}, {}\n", row.taken, row.reason);
 }
 
 std::string end_text(const Test& test, const Request& request, const Sweep& sweep) {

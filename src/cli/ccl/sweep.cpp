@@ -126,7 +126,7 @@ void note_algorithm(Job& job, std::size_t index) {
     const auto& algorithm = group.algorithm_of(operation, bytes, context.pe.has_value());
     job.findings.taken[index] = algorithm.name;
     job.findings.fold_orders[index] = algorithm.fold_order;
-    job.findings.reasons[index] = group.reason_of(operation, bytes);
+    job.findings.reasons[index] = group.reason_of(bytes, algorithm);
   }
 }
 

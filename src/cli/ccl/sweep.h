@@ -23,9 +23,9 @@ struct Row {
   double time_us = 0;                                 // of a call, over all ranks on average
   double algorithm_bandwidth = 0, bus_bandwidth = 0;  // GB/s
   std::optional<std::int64_t> wrong;                  // elements; none: not checked
-  std::string taken, reason;       // the algorithm that ran, and why; empty where the operation is none of a group's
-  std::string fold_order;          // of that algorithm; empty where nothing is reduced
-  double slowest_us = 0;           // of a call, of the rank that is through last
+  std::string taken, reason;  // the algorithm that ran, and why (Group::reason_of); empty where there is no group's
+  std::string fold_order;     // of that algorithm; empty where nothing is reduced
+  double slowest_us = 0;      // of a call, of the rank that is through last
   std::optional<double> bound_us;  // the least that a call can take (bound.h); none: not asked for
   std::int64_t sent = 0;           // bytes of payload that a rank hands to the fabric in a call: of the one with most
   double setup_us = 0;             // of the algorithm: to write the neighbour registers, once, outside of `time_us`
