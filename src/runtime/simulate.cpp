@@ -78,10 +78,15 @@ SimulateOptions with_debug(SimulateOptions options) {
   return options;
 }
 
+/// The run has a region of interest, and is to be reported by it.
+bool is_marked(Simulation& simulation) {
+  return simulation.region()->is_used() && !simulation.options().whole_run;
+}
+
 /// Of the region of interest, or else of the whole run.
 void collect_use(Simulation& simulation, RunResult& result) {
   const auto usage = simulation.machine().usage();
-  const bool marked = simulation.region()->is_used() && !simulation.options().whole_run;
+  const bool marked = is_marked(simulation);
   result.devices = simulation.activity.results(marked, simulation.scheduler().now());
   if (marked) {
     return simulation.region()->collect(result, usage);
@@ -117,7 +122,8 @@ void collect(Simulation& simulation, RunResult& result) {
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
   std::ranges::move(runtime::idle_advice(result), std::back_inserter(result.warnings));
-  std::ranges::move(runtime::advice(result, simulation.slice_hints), std::back_inserter(result.warnings));
+  std::ranges::move(runtime::advice(result, simulation.slice_hints, is_marked(simulation)),
+                    std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});

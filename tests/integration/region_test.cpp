@@ -541,23 +541,30 @@ TEST(Distance, AKernelThatReadsBytesManyTimesIsNotToldToStayAtHome) {
   for (const std::string& warning : result.warnings) EXPECT_THAT(warning, Not(HasSubstr("local_shard")));
 }
 
-/// One of the cubes' 16 slices has the tensor, or each has a part of it; every PE reads all of it.
-RunResult all_read(bool hot, bool computes) {
+/// Two cubes with 8 PEs each.
+SimulateOptions with_16_slices() {
   SimulateOptions options = tiny({"sip.cubes.mesh=[1, 2]", "cube.pes.mesh=[2, 4]"});
   options.data = false;
-  return simulate(options, [&] {
-    auto table = torch::empty({1 << 14}, hot ? one_pe().name("table") : torch::device("ahbm").name("table"));
-    torch::LaunchOptions all;
-    all.all_pes = true;
-    const auto read = [](tl::In x, bool compute) {
-      for (std::int64_t i = 0; i < x.numel(); i += 4096) {
-        auto tile = tl::load(x, {i}, {4096});
-        for (int k = 0; compute && k < 128; ++k) tile = tl::tanh(tile);
-      }
-    };
-    torch::launch(all, "read", read, table, computes);
-    torch::ahbm::synchronize();
-  });
+  return options;
+}
+
+/// One of the slices has the tensor, or each has a part of it; every PE reads all of it.
+void read_by_all(bool hot, bool computes = false) {
+  auto table = torch::empty({1 << 14}, hot ? one_pe().name("table") : torch::device("ahbm").name("table"));
+  torch::LaunchOptions all;
+  all.all_pes = true;
+  const auto read = [](tl::In x, bool compute) {
+    for (std::int64_t i = 0; i < x.numel(); i += 4096) {
+      auto tile = tl::load(x, {i}, {4096});
+      for (int k = 0; compute && k < 128; ++k) tile = tl::tanh(tile);
+    }
+  };
+  torch::launch(all, "read", read, table, computes);
+  torch::ahbm::synchronize();
+}
+
+RunResult all_read(bool hot, bool computes) {
+  return simulate(with_16_slices(), [&] { read_by_all(hot, computes); });
 }
 
 TEST(Distance, ASliceThatAllPesReadIsNamedWithItsTensor) {
@@ -566,6 +573,24 @@ TEST(Distance, ASliceThatAllPesReadIsNamedWithItsTensor) {
   EXPECT_THAT(all_read(true, false).warnings, ElementsAre(::testing::AllOf(hot, HasSubstr("replicate table,"))));
   EXPECT_THAT(all_read(false, false).warnings, IsEmpty());
   EXPECT_THAT(all_read(true, true).warnings, IsEmpty()) << "other things take its time";
+}
+
+TEST(Distance, HintsAreOfTheRegionOfInterestWhereThereIsOne) {
+  const auto warnings = [](bool hot_before, bool hot_within, bool whole_run) {
+    SimulateOptions options = with_16_slices();
+    options.whole_run = whole_run;
+    return simulate(options,
+                    [&] {
+                      read_by_all(hot_before);
+                      const record_function range("of interest");
+                      read_by_all(hot_within);
+                    })
+        .warnings;
+  };
+  const auto hot = ::testing::Contains(HasSubstr("read: the HBM slice of sip0.cube0.pe0"));
+  EXPECT_THAT(warnings(true, false, false), Not(hot)) << "the longest launch is outside";
+  EXPECT_THAT(warnings(true, false, true), hot);
+  EXPECT_THAT(warnings(false, true, false), hot);
 }
 
 TEST(Distance, BytesFromAfarAreNoMatterWhereComputationTakesTheTime) {

@@ -247,7 +247,7 @@ std::string uneven_devices(const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints) {
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked) {
   std::vector<std::string> warnings;
   if (result.region && result.region->time == Time::zero()) {
     warnings.emplace_back(
@@ -277,7 +277,7 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
     for (std::string text : {uneven_devices(kernel), late_member(kernel), small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
-    if (const SliceHints* of_slices = hints.find(kernel.name)) add_slices(warnings, kernel, *of_slices);
+    if (const SliceHints* of_slices = hints.find(kernel.name, marked)) add_slices(warnings, kernel, *of_slices);
   }
   return warnings;
 }

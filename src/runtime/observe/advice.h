@@ -11,7 +11,7 @@
 namespace kernbench::runtime {
 
 /// Warnings about the kernels that took at least a tenth of the launches' time in the region of interest, the longest
-/// first; of each kernel the launch that took longest.
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints);
+/// first; of each kernel the launch that took longest. `marked`: the run has such a region; else all of it is.
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked);
 
 }  // namespace kernbench::runtime

@@ -49,21 +49,24 @@ void add_atomics(SliceHints& hints, const CompletedLaunch& launch, const tensor:
 }  // namespace
 
 void SliceHintsLog::add(const CompletedLaunch& launch, const tensor::DeviceMemory& memory) {
-  if (!launch.in_region) return;
   const hardware::LaunchTimes& times = launch.times;
   const std::tuple order{times.requested - times.completed, times.requested, launch.plan.device};
-  const auto [entry, is_new] = by_kernel_.try_emplace(launch.plan.name, Longest{order, {}});
-  if (!is_new && entry->second.order <= order) return;
+  std::optional<Longest>& longest = by_kernel_[launch.plan.name][launch.in_region ? 1 : 0];
+  if (longest && longest->order <= order) return;
   SliceHints hints;
   add_busiest_slice(hints, launch, memory);
   hints.own_bytes = launch.record.distance.own_slice - launch.record.own_atomic_bytes;
   add_atomics(hints, launch, memory);
-  entry->second = {order, std::move(hints)};
+  longest = Longest{order, std::move(hints)};
 }
 
-const SliceHints* SliceHintsLog::find(const std::string& kernel) const {
+const SliceHints* SliceHintsLog::find(const std::string& kernel, bool marked) const {
   const auto found = by_kernel_.find(kernel);
-  return found == by_kernel_.end() ? nullptr : &found->second.hints;
+  if (found == by_kernel_.end()) return nullptr;
+  const auto& [outside, inside] = found->second;
+  const bool takes_outside = !marked && outside && (!inside || outside->order < inside->order);
+  const std::optional<Longest>& longest = takes_outside ? outside : inside;
+  return longest ? &longest->hints : nullptr;
 }
 
 }  // namespace kernbench::runtime

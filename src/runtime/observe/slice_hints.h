@@ -1,8 +1,10 @@
 // HBM slices that a launch asked for much more than the others, and atomics that meet in one place: for advice.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -25,20 +27,21 @@ struct SliceHints {
   std::string atomics_slice = {}, atomics_place = {};  // place: "element [0] of sum"; empty: not known
 };
 
-/// Keeps the hints of the longest launch of each kernel in the region of interest; of several the first one.
+/// Keeps the hints of the longest launch of each kernel, in the region of interest and outside of it; of several the
+/// first one. Only at its end does a run know whether it has such a region.
 class SliceHintsLog {
  public:
   /// The launch has completed; its tensors are still there.
   void add(const CompletedLaunch& launch, const tensor::DeviceMemory& memory);
-  /// Null: it was not launched in the region.
-  const SliceHints* find(const std::string& kernel) const;
+  /// `marked`: the run has a region of interest, and others do not count. Null: it was not launched there.
+  const SliceHints* find(const std::string& kernel, bool marked) const;
 
  private:
   struct Longest {
     std::tuple<Time, Time, int> order;  // the lowest comes first
     SliceHints hints;
   };
-  std::map<std::string, Longest> by_kernel_;
+  std::map<std::string, std::array<std::optional<Longest>, 2>> by_kernel_;  // [whether in the region]
 };
 
 }  // namespace kernbench::runtime
