@@ -575,6 +575,33 @@ TEST(Distance, ASliceThatAllPesReadIsNamedWithItsTensor) {
   EXPECT_THAT(all_read(true, true).warnings, IsEmpty()) << "other things take its time";
 }
 
+TEST(Distance, ASliceThatAllPesWriteIsNotToldToBeReplicated) {
+  const auto warnings = [](int reads) {
+    return simulate(with_16_slices(),
+                    [&] {
+                      auto out = torch::empty({1 << 18}, one_pe().name("out"));
+                      torch::LaunchOptions all;
+                      all.all_pes = true;
+                      const auto share = [](tl::Tensor x, int times) {
+                        const std::int64_t size = x.numel() / tl::num_programs(0), first = tl::program_id(0) * size;
+                        for (std::int64_t i = first; i < first + size; i += 4096) {
+                          for (int k = 0; k < times; ++k) (void)tl::load(x, {i}, {4096});
+                          tl::store(x, {i}, tl::zeros({4096}, DType::f32));
+                        }
+                      };
+                      torch::launch(all, "share", share, out, reads);
+                      torch::ahbm::synchronize();
+                    })
+        .warnings;
+  };
+  const auto hot = HasSubstr("share: the HBM slice of sip0.cube0.pe0 has 100 % of its bytes");
+  const auto spread =
+      ::testing::AllOf(hot, HasSubstr("slices: spread out over more slices"), Not(HasSubstr("replicate")));
+  EXPECT_THAT(warnings(0), ::testing::Contains(spread));
+  EXPECT_THAT(warnings(1), ::testing::Contains(spread));
+  EXPECT_THAT(warnings(19), ::testing::Contains(::testing::AllOf(hot, HasSubstr("replicate out,"))));
+}
+
 TEST(Distance, HintsAreOfTheRegionOfInterestWhereThereIsOne) {
   const auto warnings = [](bool hot_before, bool hot_within, bool whole_run) {
     SimulateOptions options = with_16_slices();

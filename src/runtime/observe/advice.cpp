@@ -17,8 +17,6 @@ constexpr double kLeastShare = 0.1;      // of the launches' time
 constexpr double kMostPasses = 1.25;     // over its tensors, of a launch that moves each byte about once
 constexpr std::size_t kMostKernels = 3;  // that are warned about
 constexpr double kConsiderable = 0.2;    // of a launch's time
-constexpr double kHot = 10;              // times the mean of the slices
-constexpr std::int64_t kFewAtomics = 2;  // of each PE on one place
 
 /// The launches of a kernel on one device.
 struct OfDevice {
@@ -130,8 +128,19 @@ bool could_be_local(const LaunchResult& launch, const SliceHints& hints) {
 
 /// Most of them take their turns in one place.
 bool atomics_meet(const LaunchResult& launch, const SliceHints& hints) {
-  return launch.pes > 1 && hints.atomics >= kFewAtomics * launch.pes && 2 * hints.atomics > hints.all_atomics &&
-         share_of_path(launch, is_atomic) > kConsiderable;
+  return hints.atomics_meet(launch.pes) && share_of_path(launch, is_atomic) > kConsiderable;
+}
+
+/// What helps where one slice has what all ask for. Of what is written there must not be several copies.
+std::string remedy(const SliceHints& hints) {
+  constexpr double kMostlyRead = 0.9;
+  const std::string what = hints.tensor.empty() ? "what lies there" : hints.tensor;
+  const auto read = static_cast<double>(hints.slice_read.count());
+  if (read >= kMostlyRead * static_cast<double>(hints.slice_bytes.count())) {
+    return fmt::format("replicate {}, spread it over more slices or interleave it", what);
+  }
+  return fmt::format("spread {} over more slices or interleave it, or reduce within each PE before it is written",
+                     what);
 }
 
 void add_slices(std::vector<std::string>& warnings, const Kernel& kernel, const SliceHints& hints) {
@@ -143,13 +152,12 @@ void add_slices(std::vector<std::string>& warnings, const Kernel& kernel, const 
                     "place its tensors alike, and not interleaved, and let each program take its local_shard",
                     kernel.name, 100 * (1 - own)));
   }
-  if (hints.times_mean > kHot && hbm_matters(launch)) {
+  if (hints.is_hot() && hbm_matters(launch)) {
     warnings.push_back(fmt::format(
-        "{}: the HBM slice of {} has {:.0f} % of its bytes, {:.0f} times the mean of its {} PEs' slices: replicate{}, "
-        "spread it over more slices or interleave it",
+        "{}: the HBM slice of {} has {:.0f} % of its bytes, {:.0f} times the mean of its {} PEs' slices: {}",
         kernel.name, hints.slice,
         100 * static_cast<double>(hints.slice_bytes.count()) / static_cast<double>(hints.bytes.count()),
-        hints.times_mean, launch.pes, hints.tensor.empty() ? " what lies there" : " " + hints.tensor));
+        hints.times_mean, launch.pes, remedy(hints)));
   }
   if (atomics_meet(launch, hints)) {
     warnings.push_back(fmt::format(

@@ -27,23 +27,30 @@ void add_busiest_slice(SliceHints& hints, const CompletedLaunch& launch, const t
   const auto most = std::ranges::max_element(slices, {}, [](const auto& each) { return each.second.places.bytes; });
   for (const auto& [at, slice] : slices) hints.bytes += slice.places.bytes;
   if (hints.bytes == Bytes()) return;
-  hints.slice = to_text(most->first);
-  hints.tensor = main_tensor(most->first, most->second.places.blocks, memory);
   hints.slice_bytes = most->second.places.bytes;
+  hints.slice_read = most->second.places.read;
   hints.times_mean = static_cast<double>(hints.slice_bytes.count()) * static_cast<double>(launch.plan.pes.size()) /
                      static_cast<double>(hints.bytes.count());
+  if (!hints.is_hot()) return;
+  hints.slice = to_text(most->first);
+  hints.tensor = main_tensor(most->first, most->second.places.blocks, memory);
 }
 
 void add_atomics(SliceHints& hints, const CompletedLaunch& launch, const tensor::DeviceMemory& memory) {
+  PeCoordinate place;
+  std::uint64_t address = 0;
   for (const auto& [at, slice] : launch.record.slices) {
     hints.all_atomics += slice.places.all_atomics;
     const auto& entries = slice.places.atomics.entries();
     const auto most = std::ranges::max_element(entries, {}, &FrequentAddresses::Entry::amount);
     if (most->amount <= hints.atomics) continue;
     hints.atomics = most->amount;
-    hints.atomics_slice = to_text(at);
-    hints.atomics_place = memory.place_text(at, most->address);
+    place = at;
+    address = most->address;
   }
+  if (!hints.atomics_meet(static_cast<std::int64_t>(launch.plan.pes.size()))) return;
+  hints.atomics_slice = to_text(place);
+  hints.atomics_place = memory.place_text(place, address);
 }
 
 }  // namespace

@@ -14,12 +14,23 @@
 
 namespace kernbench::runtime {
 
-/// What the accesses of a launch to HBM were.
+/// What the accesses of a launch to HBM were. Names are looked up where the numbers may lead to advice; others are
+/// empty.
 struct SliceHints {
+  static constexpr double kHot = 10;              // times the mean of the slices
+  static constexpr std::int64_t kFewAtomics = 2;  // of each PE on one place
+
+  /// One slice has much more than the others.
+  bool is_hot() const { return times_mean > kHot; }
+  /// Most atomics of `pes` PEs were made in one place, and several of each.
+  bool atomics_meet(std::int64_t pes) const {
+    return pes > 1 && atomics >= kFewAtomics * pes && 2 * atomics > all_atomics;
+  }
+
   // Without atomics: of the slice with most bytes.
   std::string slice = {};   // "sip0.cube0.pe0"
   std::string tensor = {};  // that most of them belong to; empty: not known
-  Bytes slice_bytes;
+  Bytes slice_bytes, slice_read;
   double times_mean = 0;   // over what each of the PEs' slices would have of all bytes
   Bytes bytes, own_bytes;  // of all slices, and of the PEs' own ones
   // Of the access of HBM that most of all atomics were made to.

@@ -393,7 +393,7 @@ void Program::count(const KernelCommand& command) {
       at_distance(launch_->distance, at_, leg.slice) += bytes;
       SliceRecord& slice = launch_->slices[leg.slice];
       slice.use.add(leg, bytes, environment_.machine.topology());
-      note_places(slice.places, dma->kind == hardware::DmaKind::atomic, leg);
+      note_places(slice.places, dma->kind, leg);
     }
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
     launch_->work.add(*gemm, pe.gemm);
@@ -403,8 +403,8 @@ void Program::count(const KernelCommand& command) {
   }
 }
 
-void Program::note_places(SlicePlaces& places, bool atomic, const hardware::DmaLeg& leg) {
-  if (atomic) {
+void Program::note_places(SlicePlaces& places, hardware::DmaKind kind, const hardware::DmaLeg& leg) {
+  if (kind == hardware::DmaKind::atomic) {
     const Bytes access = environment_.machine.topology().cube.hbm.access;
     for (const hardware::StridedRange& range : leg.ranges) {
       ++places.all_atomics;
@@ -415,6 +415,7 @@ void Program::note_places(SlicePlaces& places, bool atomic, const hardware::DmaL
   }
   for (const hardware::StridedRange& range : leg.ranges) {
     places.bytes += range.total();
+    if (kind != hardware::DmaKind::write) places.read += range.total();
     places.blocks.add(range.address, range.total().count(), kUseBlock);
   }
 }

@@ -176,7 +176,7 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   void begin_asking();
   ReservationRef reserve(const TcmObjectInfo& info);
   void count(const KernelCommand& command);
-  void note_places(SlicePlaces& places, bool atomic, const hardware::DmaLeg& leg);
+  void note_places(SlicePlaces& places, hardware::DmaKind kind, const hardware::DmaLeg& leg);
   static void wait_until_placed(const KernelCommand& command);
   void add_memory_dependencies(KernelCommand& command);
   void add_buffer_dependencies(KernelCommand& command);

@@ -40,6 +40,7 @@ class FrequentAddresses {
 /// Where the accesses of a launch to one HBM slice were.
 struct SlicePlaces {
   Bytes bytes;               // without those of atomics
+  Bytes read;                // of these
   FrequentAddresses blocks;  // of these bytes, by 64 KiB
   std::int64_t all_atomics = 0;
   FrequentAddresses atomics;  // of these, by access of the HBM
