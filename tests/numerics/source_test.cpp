@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -235,6 +238,45 @@ TEST(SourceTable, EqualSourcesHaveEqualNumbers) {
   EXPECT_EQ(table.at(one), named("x", Cause::masked));
   const std::source_location here = std::source_location::current();
   EXPECT_NE(table.id_of({.cause = Cause::masked, .operation = "x", .work = nullptr, .where = here}), one);
+}
+
+class NoNames final : public PlaceNames {
+ public:
+  std::string name(std::size_t, std::int64_t) const override { return ""; }
+};
+
+TEST(SourceTable, PlacesThatNobodyHadWrittenAreKeptForTheFirstReadsOfALineInAllWork) {
+  constexpr std::int64_t kMost = SourceTable::kNamedReads;
+  SourceTable table;
+  const auto names = std::make_shared<NoNames>();
+  std::set<SourceId> ids;
+  const auto read = [&](const Source& source, std::int64_t place) {
+    const SourceScope here(table, source);
+    const SourceId id = OwnSource::of_read(table).never_written([&] { return NamedPlace{names, 0, place}; });
+    ids.insert(id);
+    return table.at(id);
+  };
+  const Source load = named("load", Cause::never_written);
+  for (std::int64_t i = 0; i < kMost; ++i) EXPECT_EQ(read(load, i).unwritten.offset, i);
+  const long kept = names.use_count();
+  for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(read(load, kMost + i), load) << "without a place";
+  Source of_other_work = load;
+  of_other_work.work = "later";
+  EXPECT_EQ(read(of_other_work, 0), of_other_work);
+  EXPECT_EQ(static_cast<std::int64_t>(ids.size()), kMost + 2);
+  EXPECT_EQ(names.use_count(), kept);
+  EXPECT_TRUE(read(named("gather"), 7).unwritten.names) << "each line has places of its own";
+}
+
+TEST(SourceTable, APlaceIsMadeOnceForAllThatATaskReads) {
+  SourceTable table;
+  const OwnSource own = OwnSource::of_read(table);
+  int made = 0;
+  const auto place = [&] { return NamedPlace{nullptr, 0, ++made}; };
+  const SourceId first = own.never_written(place);
+  EXPECT_EQ(own.never_written(place), first);
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(table.at(first).unwritten.offset, 1);
 }
 
 TEST(SourceRanges, AgreeWithOneSourceForEachByte) {

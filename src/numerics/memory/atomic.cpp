@@ -124,7 +124,8 @@ class AtomicTask {
   SourceId source_of(Region& region, const Rectangle& where) const {
     SourceId first = kValid;
     region.for_each_invalid(where, [&](std::int64_t, std::int64_t, std::int64_t, SourceId source) {
-      first = first_invalid(first, source != kValid ? source : own_.never_written(region.place(where.begin)));
+      if (source == kValid) source = own_.never_written([&] { return region.place(where.begin); });
+      first = first_invalid(first, source);
     });
     return first;
   }
@@ -199,7 +200,7 @@ Value atomic(Executor& executor, const OperationKey& key, AtomicOperation operat
   // Memory changes whether or not anybody looks at the result, so the task holds it.
   auto work = [out = storage->contents, bytes,
                task = std::make_shared<const AtomicTask>(operation, operand, compare, mask, plan.pieces(),
-                                                         OwnSource(executor.sources()))] {
+                                                         OwnSource::of_read(executor.sources()))] {
     out->bytes = AlignedBytes(bytes);
     (*task)(*out);
   };

@@ -117,8 +117,8 @@ struct MaskedGather {
           for (std::int64_t lane = start + begin / item(); lane < last; ++lane) {
             if (!mask(lane)) continue;
             if (source == kValid) {
-              source =
-                  own.never_written(piece.region->place(lanes_of(piece, row, item()).memory + (lane - start) * item()));
+              source = own.never_written(
+                  [&] { return piece.region->place(lanes_of(piece, row, item()).memory + (lane - start) * item()); });
             }
             out.sources[static_cast<std::size_t>(lane)] = source;
           }
@@ -164,7 +164,8 @@ Value gather_masked(Executor& executor, const OperationKey& key, DType dtype, co
   if (other.defined())
     dependencies.push_back((rest = broadcast_to(executor, cast(executor, other, dtype), shape)).producer());
   if (lacks_data({&rest})) return without_data(dtype, shape);
-  MaskedGather task{dtype, shape.numel(), plan.pieces(), LaneMask(lanes), std::nullopt, OwnSource(executor.sources())};
+  MaskedGather task{dtype,           shape.numel(), plan.pieces(),
+                    LaneMask(lanes), std::nullopt,  OwnSource::of_read(executor.sources())};
   if (rest.defined()) task.other.emplace(rest);
   Value value = compute(executor, dtype, shape, {}, std::move(task), key, std::move(dependencies));
   plan.record(false, value.producer());

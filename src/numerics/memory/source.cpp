@@ -19,6 +19,18 @@ std::size_t SourceTable::Hash::operator()(const Source& source) const {
   return result;
 }
 
+std::size_t SourceTable::LineHash::operator()(const Line& line) const {
+  const std::hash<const void*> hash;
+  std::size_t result = hash(std::get<0>(line));
+  result = (result ^ hash(std::get<1>(line))) * 0x100000001b3u;
+  return (result ^ std::get<2>(line)) * 0x100000001b3u;
+}
+
+bool SourceTable::count_read() {
+  const Source& source = current_;
+  return ++reads_[{source.operation, source.where.file_name(), source.where.line()}] <= kNamedReads;
+}
+
 SourceId SourceTable::id_of(const Source& source) {
   const std::scoped_lock lock(mutex_);
   const auto [entry, added] = ids_.try_emplace(source, static_cast<SourceId>(sources_.size() + 1));

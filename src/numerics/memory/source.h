@@ -8,6 +8,7 @@
 #include <mutex>
 #include <source_location>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace kernbench::numerics {
@@ -51,7 +52,7 @@ struct Source {
   const char* operation = nullptr;  // "idiv"; null: none that has a name
   const char* work = nullptr;       // "gemm#2"; null: none
   std::source_location where;       // line 0: not known
-  NamedPlace unwritten = {};        // never_written: the first byte that the operation met
+  NamedPlace unwritten = {};        // never_written: the first byte that the operation met, if it is kept
 
   bool operator==(const Source& other) const {
     return cause == other.cause && operation == other.operation && work == other.work &&
@@ -72,8 +73,15 @@ constexpr SourceId first_invalid(SourceId a, SourceId b) {
 /// The sources of the invalid lanes of one executor's values.
 class SourceTable {
  public:
+  /// So many accesses of one operation of one line keep places that nobody had written, in all work of a run. Others
+  /// would take memory for each access. Submission counts, valid or not, since it is in simulated order: which accesses
+  /// keep them does not depend on threads.
+  static constexpr std::int64_t kNamedReads = 4096;
+
   /// The source of the work that is submitted next, but for its cause. For the simulation thread.
   const Source& current() const { return current_; }
+  /// Counts an access of that work; whether it is one that keeps its place. For the simulation thread.
+  bool count_read();
 
   /// On any thread. Equal sources have equal numbers.
   SourceId id_of(const Source& source);
@@ -85,7 +93,12 @@ class SourceTable {
   struct Hash {
     std::size_t operator()(const Source& source) const;
   };
+  using Line = std::tuple<const char*, const char*, std::uint_least32_t>;  // operation, file, line
+  struct LineHash {
+    std::size_t operator()(const Line& line) const;
+  };
   Source current_;
+  std::unordered_map<Line, std::int64_t, LineHash> reads_;
   mutable std::mutex mutex_;
   std::deque<Source> sources_;
   std::unordered_map<Source, SourceId, Hash> ids_;
@@ -110,6 +123,12 @@ class SourceScope {
 class OwnSource {
  public:
   explicit OwnSource(SourceTable& table) : table_(&table), source_(table.current()) {}
+  /// Of work that reads memory.
+  static OwnSource of_read(SourceTable& table) {
+    OwnSource own(table);
+    own.keeps_place_ = table.count_read();
+    return own;
+  }
   /// For the lanes that the task makes invalid for this reason.
   SourceId id(Cause cause) const {
     if (id_ != kValid && source_.cause == cause) return id_;
@@ -117,11 +136,13 @@ class OwnSource {
     return id_ = table_->id_of(source_);
   }
   /// For the lanes that the task reads from memory that nobody has written: all have the first place that it meets.
-  SourceId never_written(const NamedPlace& place) const {
+  /// `place` makes it, when it is needed.
+  template <class Place>
+  SourceId never_written(Place&& place) const {
     if (unwritten_ != kValid) return unwritten_;
     Source source = source_;
     source.cause = Cause::never_written;
-    source.unwritten = place;
+    if (keeps_place_) source.unwritten = place();
     return unwritten_ = table_->id_of(source);
   }
 
@@ -130,6 +151,7 @@ class OwnSource {
   mutable Source source_;
   mutable SourceId id_ = kValid;  // of the last cause asked for
   mutable SourceId unwritten_ = kValid;
+  bool keeps_place_ = false;
 };
 
 }  // namespace kernbench::numerics

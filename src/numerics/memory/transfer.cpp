@@ -78,7 +78,8 @@ struct GatherTask {
         piece.where, [&](std::int64_t row, std::int64_t begin, std::int64_t end, SourceId source) {
           out.sources.resize(static_cast<std::size_t>(numel), kValid);
           if (source == kValid) {
-            source = own.never_written(piece.region->place(piece.where.begin + row * piece.where.stride + begin));
+            source = own.never_written(
+                [&] { return piece.region->place(piece.where.begin + row * piece.where.stride + begin); });
           }
           const std::int64_t start = piece.tile_offset + row * piece.tile_row_stride;
           const std::int64_t first = (start + begin) / item(), last = (start + end + item() - 1) / item();
@@ -207,8 +208,8 @@ Value gather(Executor& executor, const OperationKey& key, DType dtype, const Sha
   if (!executor.enabled() || plan.has_left_out()) return without_data(dtype, shape);
   Value value =
       compute(executor, dtype, shape, {},
-              GatherTask{dtype, shape.numel(), other, plan.pieces(), uncovered, OwnSource(executor.sources())}, key,
-              plan.conflicts(false), when);
+              GatherTask{dtype, shape.numel(), other, plan.pieces(), uncovered, OwnSource::of_read(executor.sources())},
+              key, plan.conflicts(false), when);
   plan.record(false, value.producer());
   return value;
 }
