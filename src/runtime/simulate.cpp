@@ -78,12 +78,15 @@ SimulateOptions with_debug(SimulateOptions options) {
   return options;
 }
 
+bool reports_region(Simulation& simulation) {
+  return simulation.region()->is_used() && !simulation.options().whole_run;
+}
+
 /// Of the region of interest, or else of the whole run.
 void collect_use(Simulation& simulation, RunResult& result) {
   const auto usage = simulation.machine().usage();
-  const bool marked = simulation.region()->is_used() && !simulation.options().whole_run;
-  result.devices = simulation.activity.results(marked, simulation.scheduler().now());
-  if (marked) {
+  result.devices = simulation.activity.results(reports_region(simulation), simulation.scheduler().now());
+  if (reports_region(simulation)) {
     return simulation.region()->collect(result, usage);
   }
   for (LaunchResult& launch : result.launches) launch.in_region = true;
@@ -117,7 +120,8 @@ void collect(Simulation& simulation, RunResult& result) {
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
   std::ranges::move(simulation.event_waits.warnings(), std::back_inserter(result.warnings));
-  std::ranges::move(runtime::idle_advice(result), std::back_inserter(result.warnings));
+  const auto idle = simulation.activity.before_launches(result.devices, reports_region(simulation));
+  std::ranges::move(runtime::idle_advice(result, idle), std::back_inserter(result.warnings));
   std::ranges::move(runtime::advice(result, simulation.slice_hints), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
