@@ -49,7 +49,7 @@ bool wait_at_most(runtime::HostContext& context, const runtime::CompletionRef& f
     }
   };
   const Leaving leaving{timer, watcher};
-  runtime::host_wait(context, [&] { either->wait(); });
+  runtime::host_wait(context, runtime::WaitFor::device, [&] { either->wait(); });
   return finished->is_set();
 }
 

@@ -279,7 +279,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   work.synchronous = work.in_current_stream = !async_op;
   const auto communicator = group.shared_communicator();
   auto others_here = communicator->ready(context, handle.member, part, what);
-  if (others_here && !async_op) runtime::host_wait(context, [&] { others_here->wait(); });
+  if (others_here && !async_op) runtime::host_wait(context, runtime::WaitFor::ranks, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
   std::vector<Round> rounds;

@@ -41,12 +41,14 @@ void meet_others(runtime::HostContext& context, const WorkState& state) {
   if (state.group && state.group->has_conflict(state.sequence)) {
     state.group->wait_for_failure(context, "a collective of " + state.group->name(), state.sequence);
   }
-  if (state.others_here) runtime::host_wait(context, [&] { state.others_here->wait(); });
+  if (state.others_here) runtime::host_wait(context, runtime::WaitFor::ranks, [&] { state.others_here->wait(); });
   throw_failure_of(state);
 }
 
 void wait_for_end(runtime::HostContext& context, const WorkState& state) {
-  runtime::host_wait(context, [&] { state.finished->wait(); });
+  // A barrier is over when the last rank has come.
+  const auto whom = state.host_waits ? runtime::WaitFor::ranks : runtime::WaitFor::device;
+  runtime::host_wait(context, whom, [&] { state.finished->wait(); });
   throw_failure_of(state);
 }
 

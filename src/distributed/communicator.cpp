@@ -22,7 +22,7 @@ void Communicator::wait_for(runtime::HostContext& context, int member, Naming na
   const auto here = waiting_[static_cast<std::size_t>(member)].emplace_back(std::make_shared<sim::Completion>());
   here->describe_as(std::move(name));
   here->provided_by(std::move(providers));
-  runtime::host_wait(context, [&] { here->wait(); });
+  runtime::host_wait(context, runtime::WaitFor::ranks, [&] { here->wait(); });
 }
 
 void Communicator::bind(int member, const tensor::DevicePart& part) {

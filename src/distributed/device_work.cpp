@@ -183,7 +183,7 @@ void launch(HostContext& context, DeviceWork work) {
 /// Without a Work the launch overhead is a part of the call, which a failure ends.
 void launch_in_call(HostContext& context, DeviceWork work) {
   if (work.synchronous) {
-    runtime::host_wait(context, [&] { launch(context, std::move(work)); });
+    runtime::host_wait(context, runtime::WaitFor::ranks, [&] { launch(context, std::move(work)); });
   } else {
     launch(context, std::move(work));
   }

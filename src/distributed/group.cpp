@@ -269,7 +269,7 @@ void Group::wait_for_failure(runtime::HostContext& context, const std::string& w
       ~Leaving() { list.erase(place); }
     };
     const Leaving leaving{wait_for_verdict_, place};
-    runtime::host_wait(context, [&] { verdict.wait(); });
+    runtime::host_wait(context, runtime::WaitFor::ranks, [&] { verdict.wait(); });
   }
   if (!failure_) return;
   runtime::withdraw(context, failure_);

@@ -258,7 +258,9 @@ int recv(const Tensor& tensor, std::optional<int> src, const ProcessGroup& group
   if (!state) return -1;
   throw_failure_of(*state);
   const bool from_any = !src && !group_src;
-  if (from_any) runtime::host_wait(runtime::current_context("recv"), [&] { state->transfer->ready()->wait(); });
+  if (from_any)
+    runtime::host_wait(runtime::current_context("recv"), runtime::WaitFor::ranks,
+                       [&] { state->transfer->ready()->wait(); });
   return state->transfer->sender();
 }
 

@@ -309,7 +309,7 @@ void monitored_barrier(const ProcessGroup& group, Time timeout, bool wait_all_ra
   if (!barrier.complete()) {
     std::optional<Timer> timer;
     if (first) timer.emplace(sim::this_fiber::scheduler(), timeout, handle->group, number);
-    runtime::host_wait(context, [&] { barrier.wait(); });
+    runtime::host_wait(context, runtime::WaitFor::ranks, [&] { barrier.wait(); });
   }
   if (!barrier.missing().empty()) fail(barrier, *handle->group, handle->global_rank, timeout, wait_all_ranks);
 }

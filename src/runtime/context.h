@@ -31,10 +31,14 @@ struct Failure {
 };
 using FailureRef = std::shared_ptr<Failure>;
 
+/// For whom a host worker waits: for what it has given to a device, or, with anything else, for what other ranks do.
+enum class WaitFor : std::uint8_t { device, ranks };
+
 /// A wait for devices or other ranks that is over.
 struct LastWait {
   sim::ProgramCall call = {};
   Time ended = {};  // 0: there was none
+  WaitFor whom = WaitFor::device;
 };
 
 /// Fiber-local state of a host worker. A new worker starts on device 0 and its default stream, and its generator at the

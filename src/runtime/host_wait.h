@@ -13,10 +13,10 @@ namespace kernbench::runtime {
 /// Throws the first failure of which the worker has not been told; does nothing while an exception unwinds.
 void tell_failures(HostContext& context);
 
-/// Calls `wait`, which suspends the calling worker until devices or other ranks have come to something. A failure of
+/// Calls `wait`, which suspends the calling worker until a device or other ranks have come to something. A failure of
 /// what the worker has given to devices is thrown: at once if there is one, and at its time while the worker waits.
 template <std::invocable Wait>
-void host_wait(HostContext& context, Wait wait) {
+void host_wait(HostContext& context, WaitFor whom, Wait wait) {
   tell_failures(context);
   struct Waiting {
     bool& flag;
@@ -29,7 +29,7 @@ void host_wait(HostContext& context, Wait wait) {
   const Time begun = context.simulation.scheduler().now();
   wait();
   const Time ended = context.simulation.scheduler().now();
-  if (ended > begun) context.last_wait = {sim::this_fiber::current()->call(), ended};
+  if (ended > begun) context.last_wait = {sim::this_fiber::current()->call(), ended, whom};
 }
 
 /// Ends the host wait in which the worker is, or is thrown by its next one.

@@ -122,9 +122,10 @@ void collect(Simulation& simulation, RunResult& result) {
   // First, because a brief report shows the first lines only, and nobody else says what a program says of itself.
   result.warnings.assign(simulation.own_warnings.begin(), simulation.own_warnings.end());
   std::ranges::move(simulation.event_waits.warnings(), std::back_inserter(result.warnings));
-  std::ranges::move(runtime::idle_advice(result), std::back_inserter(result.warnings));
-  std::ranges::move(runtime::advice(result, simulation.slice_hints, is_marked(simulation)),
-                    std::back_inserter(result.warnings));
+  const bool marked = is_marked(simulation);
+  const auto idle = simulation.activity.before_launches(result.devices, marked);
+  std::ranges::move(runtime::idle_advice(result, idle), std::back_inserter(result.warnings));
+  std::ranges::move(runtime::advice(result, simulation.slice_hints, marked), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "devices.h"
 #include "programs.h"
 #include "report/sections/table.h"
 #include "report/text/format.h"
 
-namespace kernbench {
+namespace kernbench::device_activity_test {
 namespace {
 
 using ::testing::AllOf;
@@ -29,7 +31,7 @@ using torch::ahbm::Stream;
 using torch::ahbm::StreamGuard;
 using torch::profiler::record_function;
 
-constexpr int kLaunches = 10;
+constexpr int kLaunches = 10, kReads = 12;
 
 /// Longer than the host takes to give the next.
 void work(tl::Tensor x) {
@@ -132,6 +134,49 @@ TEST(DeviceActivity, ALaunchThatIsShorterThanTheHostsCallIsSaidToWaitForThat) {
   EXPECT_EQ(most.reason, "host call");
   EXPECT_EQ(most.operation, "torch::launch");
   EXPECT_THAT(result.warnings, Contains(HasSubstr("until torch::launch at device_activity_test.cpp:")));
+}
+
+TEST(DeviceActivity, AHostThatReadsManyTensorsBackIsNotToldToGiveItsLaunchesSooner) {
+  const RunResult result = simulate(tiny({"host.launch_overhead=50us"}), [] {
+    std::vector<torch::Tensor> tensors;
+    for (int i = 0; i < kReads; ++i) tensors.push_back(torch::ones({256}, one_pe()));
+    torch::ahbm::synchronize();
+    const record_function range("check");
+    torch::launch("kernel", little, tensors.front());
+    for (const torch::Tensor& each : tensors) each.cpu();
+  });
+  // The device is idle before each copy, for as long as the call of the host takes.
+  ASSERT_EQ(result.devices.size(), 1u);
+  EXPECT_GT(idle_of(result.devices.front()) * 2, result.region->time);
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("nothing to do"))));
+}
+
+TEST(DeviceActivity, AHostThatMeetsOtherRanksBeforeEachLaunchIsNotToldToWaitOnceForItsDevice) {
+  SimulateOptions options = ring_of(2);
+  options.overrides.emplace_back("host.launch_overhead=50us");
+  const RunResult result = simulate(options, [] {
+    torch::multiprocessing::spawn(
+        [](int rank, int ranks) {
+          torch::ahbm::set_device(rank);
+          torch::distributed::init_process_group("ahbm", rank, ranks);
+          auto x = torch::ones({256}, testing::on(rank));
+          torch::distributed::barrier();
+          const record_function range("loop");
+          for (int i = 0; i < kLaunches; ++i) {
+            // Longer than the host takes to give the barrier behind it.
+            torch::launch("kernel", [](tl::Tensor) { tl::delay(100'000); }, x);
+            torch::distributed::barrier();
+          }
+        },
+        std::tuple{2}, {.nprocs = 2});
+  });
+  ASSERT_EQ(result.devices.size(), 2u);
+  for (const DeviceResult& device : result.devices) {
+    EXPECT_THAT(device.idle,
+                Contains(AllOf(Field(&WaitResult::reason, "host wait"), Field(&WaitResult::operation, "barrier"))));
+    EXPECT_GT(idle_of(device) * 4, result.region->time);
+  }
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("nothing to do"))));
 }
 
 TEST(DeviceActivity, IsThatOfAllLaunchesHoweverManyHaveDetails) {
@@ -248,4 +293,4 @@ TEST(WaitedFor, NamesTheHostsWaitBehindWhichTheDeviceHadNothingToDo) {
 }
 
 }  // namespace
-}  // namespace kernbench
+}  // namespace kernbench::device_activity_test

@@ -30,7 +30,7 @@ std::shared_ptr<Group> GroupCreation::call(runtime::HostContext& context, int ra
     } else {
       judge_if_all_others_left();
     }
-    runtime::host_wait(context, [&] { barrier_.wait(); });
+    runtime::host_wait(context, runtime::WaitFor::ranks, [&] { barrier_.wait(); });
   }
   if (error_) std::rethrow_exception(error_);
   return group_;

@@ -147,7 +147,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
                            "nothing runs before the replay, so there is nothing to read; read after the replay");
   }
   note_read(context, *mine, boxes, why);
-  host_wait(context, [&] { mine->wait_for_producers(); });
+  host_wait(context, WaitFor::device, [&] { mine->wait_for_producers(); });
   auto transfer = locate(simulation_, *mine, boxes, Replicas::lowest);
   const auto parts = std::make_shared<std::vector<BoxTransfer>>(std::move(transfer.boxes));
   const auto replicas = std::make_shared<std::vector<std::vector<ReplicaPair>>>(boxes.size());
@@ -182,7 +182,7 @@ std::optional<std::vector<tensor::HostBytes>> SimulatedDevices::try_read(
       done->set();
     };
     simulation_.machine().copy(std::move(request));
-    host_wait(context, [&] { done->wait(); });
+    host_wait(context, WaitFor::device, [&] { done->wait(); });
     if (!done->is_set()) return unread(*mine, boxes);
   }
   if (!data_enabled()) return std::nullopt;

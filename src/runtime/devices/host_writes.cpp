@@ -71,7 +71,7 @@ void SimulatedDevices::synchronize_current_stream(int device) {
   refuse_while_capturing(current_context("copy_"), "copy_",
                          "the call waits for the device; copy before the capture or after the replay");
   const auto last = current_stream("copy_", device).last();
-  if (last) host_wait(current_context("copy_"), [&] { last->wait(); });
+  if (last) host_wait(current_context("copy_"), WaitFor::device, [&] { last->wait(); });
 }
 
 }  // namespace kernbench::runtime

@@ -15,7 +15,12 @@ GivenBy given_by_now() {
   if (fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return {};
   const auto* context = static_cast<const HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
   if (context == nullptr) return {};
-  return {true, false, fiber->call(), context->last_wait.call, context->last_wait.ended};
+  return {true,
+          false,
+          fiber->call(),
+          context->last_wait.call,
+          context->last_wait.ended,
+          context->last_wait.whom == WaitFor::device};
 }
 
 std::string_view name(IdleBefore::Reason reason) {
@@ -95,7 +100,7 @@ IdleBefore DeviceActivity::idle_before(const Device& device, const GivenBy& by, 
                     : IdleBefore{IdleBefore::Reason::host_call, by.call, time};
 }
 
-IdleBefore DeviceActivity::begin(Device& device, const GivenBy& by, const Moment& now) {
+IdleBefore DeviceActivity::begin(Device& device, const GivenBy& by, const Moment& now, bool launches) {
   pass(device, now);
   if (!device.is_idle()) return {};
   const IdleBefore before = idle_before(device, by, now);
@@ -103,6 +108,8 @@ IdleBefore DeviceActivity::begin(Device& device, const GivenBy& by, const Moment
   Idle& idle = device.idle[{before.reason, call, before.call.where.file_name(), before.call.where.line()}];
   idle.call = before.call;
   idle.sum.add(device.since, now);
+  const bool waited_for_ranks = before.reason == IdleBefore::Reason::host_wait && !by.for_device;
+  if (launches && is_of_host(before.reason) && !waited_for_ranks) idle.before_launches.add(device.since, now);
   device.since = now;
   return before;
 }
@@ -110,7 +117,7 @@ IdleBefore DeviceActivity::begin(Device& device, const GivenBy& by, const Moment
 IdleBefore DeviceActivity::begin_launch(int device, Kernel& kernel, const GivenBy& by, Time now) {
   Device& mine = devices_[static_cast<std::size_t>(device)];
   const Moment here = moment(now);
-  const IdleBefore before = begin(mine, by, here);
+  const IdleBefore before = begin(mine, by, here, true);
   ++mine.launches;
   kernel.begin(here);
   return before;
@@ -126,7 +133,7 @@ void DeviceActivity::end_launch(int device, Kernel& kernel, Time now) {
 
 void DeviceActivity::begin_copy(int device, const GivenBy& by, Time now) {
   Device& mine = devices_[static_cast<std::size_t>(device)];
-  begin(mine, by, moment(now));
+  begin(mine, by, moment(now), false);
   ++mine.copies;
 }
 
@@ -134,6 +141,30 @@ void DeviceActivity::end_copy(int device, Time now) {
   Device& mine = devices_[static_cast<std::size_t>(device)];
   pass(mine, moment(now));
   --mine.copies;
+}
+
+WaitResult DeviceActivity::wait_of(IdleBefore::Reason reason, const sim::ProgramCall& call, const Sum& sum,
+                                   std::size_t span) {
+  return {std::string(name(reason)),
+          call.name == nullptr ? "" : call.name,
+          sim::place_text(call.where),
+          "",
+          "",
+          sum.time[span],
+          sum.count[span]};
+}
+
+std::vector<WaitResult> DeviceActivity::before_launches(const std::vector<DeviceResult>& results,
+                                                        bool of_windows) const {
+  const std::size_t span = of_windows ? 1 : 0;
+  std::vector<WaitResult> all;
+  for (const DeviceResult& result : results) {
+    for (const auto& [key, idle] : devices_[static_cast<std::size_t>(result.device)].idle) {
+      if (idle.before_launches.time[span] == Time::zero()) continue;
+      all.push_back(wait_of(key.reason, idle.call, idle.before_launches, span));
+    }
+  }
+  return all;
 }
 
 std::vector<DeviceResult> DeviceActivity::results(bool of_windows, Time now) const {
@@ -147,9 +178,7 @@ std::vector<DeviceResult> DeviceActivity::results(bool of_windows, Time now) con
     DeviceResult result{static_cast<std::int32_t>(i), launching.time[span], copying.time[span], {}, {}};
     if (result.launches + result.copies == Time::zero()) continue;
     const auto add = [&](IdleBefore::Reason reason, const sim::ProgramCall& call, const Sum& sum) {
-      if (sum.time[span] == Time::zero()) return;
-      result.idle.push_back({std::string(name(reason)), call.name == nullptr ? "" : call.name,
-                             sim::place_text(call.where), "", "", sum.time[span], sum.count[span]});
+      if (sum.time[span] > Time::zero()) result.idle.push_back(wait_of(reason, call, sum, span));
     };
     for (const auto& [key, idle] : device.idle) add(key.reason, idle.call, idle.sum);
     add(IdleBefore::Reason::end, {}, rest);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <source_location>
@@ -24,6 +25,7 @@ struct GivenBy {
   sim::ProgramCall call = {};  // of the host program, under way
   sim::ProgramCall wait = {};  // the last one in which it waited for devices or other ranks
   Time wait_ended = {};        // 0: there was none
+  bool for_device = false;     // the wait was
 };
 /// As the calling fiber is.
 GivenBy given_by_now();
@@ -63,6 +65,9 @@ class DeviceActivity {
 
   /// Of the windows, or else of the whole run until now: the devices that had anything to do.
   std::vector<DeviceResult> results(bool of_windows, Time now) const;
+  /// Of these results, the idle time of all devices that a launch ended which a host gave late: because it had waited
+  /// for a device, or not at all.
+  std::vector<WaitResult> before_launches(const std::vector<DeviceResult>& results, bool of_windows) const;
 
  private:
   struct Moment {
@@ -81,14 +86,16 @@ class DeviceActivity {
   };
   struct Idle {
     Sum sum;
+    Sum before_launches;  // of that, see there
     sim::ProgramCall call;
   };
   struct Device;
 
+  static WaitResult wait_of(IdleBefore::Reason reason, const sim::ProgramCall& call, const Sum& sum, std::size_t span);
   Moment moment(Time now) const;
   static IdleBefore idle_before(const Device& device, const GivenBy& by, const Moment& now);
   static void pass(Device& device, const Moment& now);
-  IdleBefore begin(Device& device, const GivenBy& by, const Moment& now);
+  IdleBefore begin(Device& device, const GivenBy& by, const Moment& now, bool launches);
 
   Time window_start_, in_windows_;
   bool window_open_ = false;

@@ -14,18 +14,15 @@ constexpr std::int64_t kLeastGaps = 8;  // of a device: one launch with little b
 
 }  // namespace
 
-std::vector<std::string> idle_advice(const RunResult& result) {
+std::vector<std::string> idle_advice(const RunResult& result, const std::vector<WaitResult>& idle) {
   const Time span = result.region ? result.region->time : result.simulated_time;
   std::map<std::tuple<std::string, std::string, std::string>, Time> causes;
   Time all;
   std::int64_t gaps = 0;
-  for (const DeviceResult& device : result.devices) {
-    for (const WaitResult& idle : device.idle) {
-      if (idle.reason != "host wait" && idle.reason != "host call") continue;
-      causes[{idle.reason, idle.operation, idle.where}] += idle.time;
-      all += idle.time;
-      gaps += idle.count;
-    }
+  for (const WaitResult& each : idle) {
+    causes[{each.reason, each.operation, each.where}] += each.time;
+    all += each.time;
+    gaps += each.count;
   }
   const auto devices = static_cast<std::int64_t>(result.devices.size());
   const double share = devices == 0 ? 0 : all.in_seconds() / (static_cast<double>(devices) * span.in_seconds());

@@ -303,7 +303,7 @@ CommandPlace take_place(HostContext& context, Stream& stream) {
   sim::Scheduler& scheduler = context.simulation.scheduler();
   const Time begun = scheduler.now();
   CommandPlace place;
-  host_wait(context, [&] { place = places.take(); });
+  host_wait(context, WaitFor::device, [&] { place = places.take(); });
   context.simulation.host_waits.add(sim::place_text(sim::this_fiber::current()->call().where), stream.name(),
                                     scheduler.now() - begun);
   return place;

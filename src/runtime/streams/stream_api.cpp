@@ -75,7 +75,7 @@ void synchronize(int device, Where where) {
   for (auto index = runtime::stream_to_synchronize(context, device, 0); index && *index < end;
        index = runtime::stream_to_synchronize(context, device, *index + 1)) {
     const auto last = context.simulation.stream(device, *index).last();
-    runtime::host_wait(context, [&] { wait_for(last); });
+    runtime::host_wait(context, runtime::WaitFor::device, [&] { wait_for(last); });
   }
 }
 
@@ -178,7 +178,7 @@ void Event::synchronize(Where where) const {
   const tensor::HostCall here("Event::synchronize", where);
   auto& context = current_context("Event::synchronize");
   if (state_->captured) refuse_captured("Event::synchronize");
-  runtime::host_wait(context, [&] { wait_for(state_->reached); });
+  runtime::host_wait(context, runtime::WaitFor::device, [&] { wait_for(state_->reached); });
 }
 
 double Event::elapsed_time(const Event& end, Where where) const {
@@ -225,7 +225,7 @@ void Stream::synchronize(Where where) const {
   const auto mine = state("Stream::synchronize");
   runtime::refuse_on_captured(context, *mine, "Stream::synchronize", kNoWait);
   const auto last = mine->last();
-  runtime::host_wait(context, [&] { wait_for(last); });
+  runtime::host_wait(context, runtime::WaitFor::device, [&] { wait_for(last); });
 }
 
 bool Stream::query(Where where) const {
