@@ -30,7 +30,7 @@ struct Run {
 };
 
 const char* const kLayer = "model.layers.0";
-constexpr std::int64_t kTokens = 512, kFfn = 1024, kExperts = 8;  // where the user gives none
+constexpr std::int64_t kTokens = 512, kFfn = 1024, kExperts = 8;  // the defaults
 
 Tensor tokens_of(const Run& run) {
   return (torch::arange(run.tokens * run.config.hidden, torch::kInt) * 7919)

@@ -16,7 +16,7 @@ namespace {
 
 namespace dist = torch::distributed;
 
-constexpr std::int64_t kTokens = 512, kHeads = 16, kFfn = 4096;  // where the user gives none
+constexpr std::int64_t kTokens = 512, kHeads = 16, kFfn = 4096;  // the defaults
 
 struct Block {
   std::int64_t tokens, hidden, heads, ffn;

@@ -15,7 +15,7 @@ namespace {
 
 namespace dist = torch::distributed;
 
-constexpr std::int64_t kTokens = 512, kFfn = 4096;  // where the user gives none
+constexpr std::int64_t kTokens = 512, kFfn = 4096;  // the defaults
 
 struct Mlp {
   std::int64_t tokens, hidden, ffn;

@@ -288,7 +288,7 @@ struct RangeResult {
 struct RunProgress {
   Time simulated_time;
   std::uint64_t events = 0;
-  std::size_t launches = 0;  // completed
+  std::size_t launches = 0, devices = 0;  // launches completed; devices to which some have come
 };
 
 /// The slots of a queue.

@@ -30,7 +30,7 @@ using report::TextTable;
 
 // In the table; the JSON has all.
 constexpr int kMostRanks = 16;
-constexpr std::size_t kMostLinks = 4;  // of a way: more than a mesh of SIPs that are all there takes
+constexpr std::size_t kMostLinks = 6;  // of a way: from corner to corner of a mesh of 4 x 4
 constexpr std::size_t kMostMessages = 8;
 
 /// "a, b, c", or of more than `most` "a, …, c (17 in all)".
@@ -84,8 +84,9 @@ std::string registers(const AlgorithmDescription& of, const Palette& palette) {
     add_ends(table, of, rank, true);
   }
   const auto more = static_cast<std::uint64_t>(of.ranks - shown);
-  const std::string rest =
-      more == 0 ? "" : fmt::format("  and {} more ranks (see --format json)\n", report::count_text(more));
+  const std::string rest = more == 0 ? ""
+                                     : fmt::format("  and {} more rank{} (see --format json)\n",
+                                                   report::count_text(more), more == 1 ? "" : "s");
   return palette.paint(Style::heading, of.rank_per_pe ? "Neighbour registers" : "Neighbour registers of each PE") +
          "\n" + table.text(palette) + rest;
 }

@@ -99,17 +99,34 @@ ExitCode say(const ErrorResult& error, const Environment& environment) {
   return exit_code_of(error);
 }
 
+/// Whether each PE of a rank has an equal part of a call's tensor for each of the ranks.
+bool has_equal_parts(const ccl::Request& request, const topology::Topology& machine) {
+  const std::int64_t parts = std::int64_t{machine.pes_per_sip()} * machine.system.sips;
+  const auto fits = [&](Bytes size, DType dtype) { return size.count() / item_size(dtype) % parts == 0; };
+  return std::ranges::all_of(request.types, [&](const ccl::TypeName& type) {
+    return std::ranges::all_of(request.sizes.all(), [&](Bytes size) { return fits(size, type.dtype); });
+  });
+}
+
+/// Empty where devices that are alike would be refused, or might be: of operations with a root, between pairs, or whose
+/// blocks lie on other PEs of each rank, on a part of the machine, and by algorithms that were named.
+std::string hint_of_alike_devices(const ccl::Test& test, const ccl::Request& request, const SimulateOptions& options) {
+  const bool automatic = std::ranges::all_of(request.algorithms, [](const auto& name) { return name == "auto"; });
+  if (test.name != "all_reduce" || !automatic) return {};
+  return alike_devices_hint(options, [&](const topology::Topology& machine) {
+    return (request.ranks == 0 || request.ranks == machine.system.sips) && has_equal_parts(request, machine);
+  });
+}
+
 /// What would have the measurement take less.
-void say_slow(const CclCommand& command, const Environment& environment, StatusLine& status) {
+void say_slow(const ccl::Test& test, const ccl::Request& request, const SimulateOptions& options, StatusLine& status) {
   std::vector<std::string> sooner;
-  const ccl::Request& request = command.request;
   if (request.iterations > 1)
     sooner.push_back(fmt::format("-n 1 times one call of each row, not {}", request.iterations));
   if (request.check) sooner.emplace_back("-c 0 checks no values");
-  if (std::string hint = alike_devices_hint(command.options); !hint.empty()) sooner.push_back(std::move(hint));
-  if (sooner.empty()) return;
-  status.clear();
-  environment.err(fmt::format("note: to have it sooner: {}\n", fmt::join(sooner, "; ")));
+  if (std::string hint = hint_of_alike_devices(test, request, options); !hint.empty())
+    sooner.push_back(std::move(hint));
+  if (!sooner.empty()) status.write_above(fmt::format("note: to have it sooner: {}\n", fmt::join(sooner, "; ")));
 }
 
 ExitCode measure(const CclCommand& command, const Environment& environment) {
@@ -138,7 +155,8 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
   ccl::Request request = command.request;
   for (const std::string& file : command.msccl) measure_schedule(file, test, options.algorithms, request);
   check_operations(request.algorithms, test, options.algorithms);
-  const SlowRunHint hint(options, environment.slow_run, [&] { say_slow(command, environment, status); });
+  const SlowRunHint hint(options, environment.slow_run,
+                         [&](const RunProgress&) { say_slow(test, request, command.options, status); });
   const ccl::Simulate plainly = [](const SimulateOptions& how, const std::function<void()>& program) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);

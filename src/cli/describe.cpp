@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/algorithm_table.h"
 #include "cli/commands.h"
@@ -7,6 +8,7 @@
 #include "cli/msccl_file.h"
 #include "cli/status_line.h"
 #include "distributed/collectives_file.h"
+#include "hardware/models.h"
 #include "kernbench/simulate.h"
 #include "topology/load.h"
 
@@ -15,13 +17,16 @@ namespace {
 
 std::string describe_algorithm(const DescribeCommand& command, const Environment& environment) {
   StatusLine status(environment.err, environment.err_is_terminal);
-  CollectiveRegistry own = extensions_of(command.load, {}, false, environment, status).algorithms;
+  Extensions loaded = extensions_of(command.load, {}, false, environment, status);
+  CollectiveRegistry own = std::move(loaded.algorithms);
+  const topology::ModelNames models =
+      command.load.empty() ? topology::ModelNames{.any = true} : hardware::names_of(loaded.models);
   distributed::DescriptionRequest request = *command.algorithm;
   if (!command.msccl.empty()) request.name = add_schedule(command.msccl, own).name;
   const auto table = std::make_shared<const distributed::AlgorithmTable>(own);
   const distributed::AlgorithmDescription description =
       distributed::describe_algorithm(request, distributed::load_collectives({}, table),
-                                      topology::load_topology(command.topology, command.overrides, {}, {.any = true}));
+                                      topology::load_topology(command.topology, command.overrides, {}, models));
   if (command.format == DescribeFormat::json) return algorithm_json(description);
   return algorithm_table(description, use_colour(command.colour, environment.out_is_terminal));
 }
@@ -35,7 +40,7 @@ DescribeCommand with_models(const DescribeCommand& command, const Environment& e
   options.models = extensions_of(command.load, {}, false, environment, status).models;
   options.data = false;
   DescribeCommand with = command;
-  with.models = names_of(options.models);
+  with.models = hardware::names_of(options.models);
   if (!command.topology.empty()) simulate(options, [] {});
   return with;
 }

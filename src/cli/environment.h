@@ -51,7 +51,7 @@ struct Environment {
   const std::atomic<bool>* stop_requested = nullptr;
   /// Called on another thread when the program is stuck; ends the process. May be empty.
   std::function<void(const std::string&)> on_stuck;
-  /// After which a run on several SIPs is told what would make it sooner.
+  /// After which a run is told what would make it sooner.
   std::chrono::milliseconds slow_run{30'000};
   /// The program may redirect the process's standard output while a bench runs.
   bool owns_process = false;

@@ -11,15 +11,6 @@ void add_models(ModelRegistry& models, const ModelRegistry& more) {
   for (const auto& [name, factory] : more.dma()) models.add_dma(name, factory);
 }
 
-topology::ModelNames names_of(const ModelRegistry& models) {
-  topology::ModelNames names;
-  for (const auto& [name, _] : models.hbm()) names.hbm.push_back(name);
-  for (const auto& [name, _] : models.gemm()) names.gemm.push_back(name);
-  for (const auto& [name, _] : models.vector()) names.vector.push_back(name);
-  for (const auto& [name, _] : models.dma()) names.dma.push_back(name);
-  return names;
-}
-
 Extensions extensions_of(const std::vector<std::string>& files, const BenchFileOptions& options, bool colour,
                          const Environment& environment, StatusLine& status) {
   Extensions all;

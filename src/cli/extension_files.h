@@ -8,7 +8,6 @@
 #include "cli/environment.h"
 #include "cli/status_line.h"
 #include "kernbench/models.h"
-#include "topology/models.h"
 
 namespace kernbench::cli {
 
@@ -16,9 +15,6 @@ namespace kernbench::cli {
 /// register is one, too.
 Extensions extensions_of(const std::vector<std::string>& files, const BenchFileOptions& options, bool colour,
                          const Environment& environment, StatusLine& status);
-
-/// What topologies may call the models.
-topology::ModelNames names_of(const ModelRegistry& models);
 
 /// Puts all models of `more` into `models`. ValueError for a name that is taken.
 void add_models(ModelRegistry& models, const ModelRegistry& more);

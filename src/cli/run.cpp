@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -127,13 +128,12 @@ std::optional<report::SlotAdvice> explain(const report::ErrorResult& error, cons
 }
 
 /// On standard error, which no result goes to.
-void say_slow(const SimulateOptions& given, const Environment& environment, StatusLine& status) {
-  std::string sooner = alike_devices_hint(given);
-  if (sooner.empty()) return;
-  if (given.data) sooner += ", and computes no values (--no-data)";
-  if (!given.quick_plans) sooner += "; --quick-plans measures no plans of matrix products";
-  status.clear();
-  environment.err("note: to have it sooner: " + sooner + "\n");
+void say_slow(const SimulateOptions& given, const RunProgress& progress, StatusLine& status) {
+  std::vector<std::string> sooner;
+  if (std::string hint = progress.devices > 1 ? alike_devices_hint(given) : ""; !hint.empty())
+    sooner.push_back(hint + (given.data ? ", and computes no values (--no-data)" : ""));
+  if (!given.quick_plans) sooner.emplace_back("--quick-plans measures no plans of matrix products");
+  if (!sooner.empty()) status.write_above(fmt::format("note: to have it sooner: {}\n", fmt::join(sooner, "; ")));
 }
 
 // What becomes of a run whose program calls std::exit or, without a known status, std::quick_exit: ends the process.
@@ -161,7 +161,9 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
     DivertStandardOutput divert(environment.owns_process && command.json == "-");
     const ProgressDisplay progress(status, options);
     std::optional<SlowRunHint> hint;
-    if (!command.quiet) hint.emplace(options, environment.slow_run, [&] { say_slow(given, environment, status); });
+    if (!command.quiet)
+      hint.emplace(options, environment.slow_run,
+                   [&](const RunProgress& progress) { say_slow(given, progress, status); });
     const ExitWatch watch([&](std::optional<int> exit_status, const std::string& fiber) {
       divert.restore();
       on_exit(bench, exit_status, fiber);

@@ -24,6 +24,14 @@ void StatusLine::show(const std::string& text) {
   // Back at the first column, so that what the program prints overwrites the line.
   write_(std::string(kErase) + report::one_line(text) + "\r");
   shown_ = true;
+  if (&text != &text_) text_ = text;
+}
+
+void StatusLine::write_above(std::string_view lines) {
+  const bool again = shown_;
+  clear();
+  write_(lines);
+  if (again) show(text_);
 }
 
 void StatusLine::clear() {

@@ -18,6 +18,8 @@ class StatusLine {
   bool active() const { return active_; }
   /// Shows `text` in place of what was shown.
   void show(const std::string& text);
+  /// Writes `lines`, which stay, above the line; also of an inactive one.
+  void write_above(std::string_view lines);
   /// Removes the line.
   void clear();
 
@@ -25,6 +27,7 @@ class StatusLine {
   std::function<void(std::string_view)> write_;
   bool active_;
   bool shown_ = false;
+  std::string text_;  // what is shown, or was last
 };
 
 }  // namespace kernbench::cli

@@ -192,7 +192,8 @@ Failure run(Simulation& simulation, const std::function<void()>& program) {
       limits.progress_due = options.progress_due;
       limits.on_progress = [&] {
         const auto& scheduler = simulation.scheduler();
-        options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.count()});
+        options.on_progress({scheduler.now(), scheduler.events_processed(), simulation.launches.count(),
+                             simulation.activity.devices_with_kernels()});
       };
     }
     limits.append_unfinished = [&](auto& nodes) { simulation.append_unfinished(nodes); };

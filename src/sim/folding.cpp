@@ -23,6 +23,7 @@ char mark_of(SlotKind kind) {
 template <class Values>
 std::string rank_set(const Values& ranks) {
   std::vector<std::string> ranges;
+  std::size_t runs = 0;
   for (auto first = ranks.begin(); first != ranks.end();) {
     auto end = std::next(first), last = first;
     std::ptrdiff_t count = 1;
@@ -30,16 +31,16 @@ std::string rank_set(const Values& ranks) {
       last = end++;
       ++count;
     }
+    if (++runs > kMostListed) {
+      ranges.emplace_back("…");
+      break;
+    }
     if (count > kMostInARow) {
       ranges.push_back(first->text + "-" + last->text);
     } else {
       for (auto each = first; each != end; ++each) ranges.push_back(each->text);
     }
     first = end;
-  }
-  if (ranges.size() > kMostListed) {
-    ranges.resize(kMostListed);
-    ranges.emplace_back("…");
   }
   return fmt::format("{{{}}}", fmt::join(ranges, ", "));
 }

@@ -539,24 +539,38 @@ TEST_F(BenchFileTest, DescribeChecksTheModelsOfALoadedFile) {
   const Finished parameter = describe("unhurried", "stepps");
   EXPECT_EQ(parameter.code, 2);
   EXPECT_THAT(parameter.err, HasSubstr("stepps"));
+  const auto describe_ring = [&](const std::string& model) {
+    return cli::run({"/usr/bin/env", "XDG_CACHE_HOME=" + cache(), "KERNBENCH_CXX=" + compiler(), KERNBENCH_PROGRAM,
+                     "describe", "tiny", "--set", "system.sips.count=2", "--algorithm", "ring_allreduce", "--load",
+                     models, "--set", "pe.dma.model=" + model});
+  };
+  EXPECT_EQ(describe_ring("unhurried").code, 0);
+  EXPECT_THAT(describe_ring("unhuried").err, HasSubstr("did you mean \"unhurried\"?"));
 }
 
 TEST_F(BenchFileTest, WhatAFileThrowsWhileItRegistersIsAnErrorOfTheFile) {
   const auto error_of = [&](const std::string& name, const std::string& thrown) {
     const std::string source = file(
-        "#include <kernbench/models.h>\n#include <stdexcept>\n"
-        "KERNBENCH_MODELS(registry) { (void)registry; throw " +
+        "#include <kernbench/error.h>\n#include <kernbench/models.h>\n#include <cstdio>\n#include <stdexcept>\n"
+        "KERNBENCH_MODELS(registry) { (void)registry; std::fputs(\"registering\\n\", stderr); throw " +
             thrown + "; }\n",
         name);
     const Finished result = run({"vector_add", "-p", "n=64", "-q", "--load", source});
     EXPECT_EQ(result.code, 2) << thrown;
     EXPECT_THAT(result.err, HasSubstr(name + ": its KERNBENCH_MODELS threw "));
     EXPECT_EQ(result.err.find(".so"), std::string::npos) << "the library is none of the user's files: " << result.err;
+    const std::size_t before = compilations();
+    const Finished again = run({"vector_add", "-p", "n=64", "-q", "--load", source});
+    EXPECT_EQ(again.err, result.err) << "from the cache";
+    EXPECT_EQ(again.err.find("registering"), again.err.rfind("registering")) << "once";
+    EXPECT_EQ(compilations(), before);
     return result.err;
   };
   EXPECT_THAT(error_of("seven.cpp", "7"), HasSubstr("int: 7 was thrown"));
   EXPECT_THAT(error_of("table.cpp", "std::runtime_error(\"cannot read my table\")"),
               HasSubstr("std::runtime_error: cannot read my table"));
+  EXPECT_THAT(error_of("range.cpp", "kernbench::OutOfBoundsError(\"no row 7\")"),
+              HasSubstr("OutOfBoundsError: no row 7"));
 }
 
 TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {

@@ -421,17 +421,43 @@ std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const c
 }
 
 TEST(CclTest, ALongMeasurementSaysOnceWhatWouldMakeItSooner) {
-  std::string err;
-  Environment environment;
-  environment.out = [](std::string_view) {};
-  environment.err = [&](std::string_view text) { err += text; };
-  environment.slow_run = std::chrono::milliseconds(0);
-  std::vector<std::string> arguments{"ccl", "all_reduce", "-b", "1K", "-e", "2K", "-f", "2", "-n", "2"};
-  arguments.insert(arguments.end(), kFourDevices.begin(), kFourDevices.end());
-  EXPECT_EQ(run_program(arguments, environment), ExitCode::ok);
-  EXPECT_EQ(err,
-            "note: to have it sooner: -n 1 times one call of each row, not 2; -c 0 checks no values; --alike-devices "
-            "simulates one of the 4 SIPs, where all do the same\n");
+  const auto said = [](std::vector<std::string> arguments) {
+    std::string err;
+    Environment environment;
+    environment.out = [](std::string_view) {};
+    environment.err = [&](std::string_view text) { err += text; };
+    environment.slow_run = std::chrono::milliseconds(0);
+    arguments.insert(arguments.begin(), "ccl");
+    arguments.insert(arguments.end(), kFourDevices.begin(), kFourDevices.end());
+    EXPECT_EQ(run_program(arguments, environment), ExitCode::ok) << err;
+    return err;
+  };
+  const std::string alike = "--alike-devices simulates one of the 4 SIPs, where all do the same";
+  EXPECT_EQ(said({"all_reduce", "-b", "1K", "-e", "2K", "-f", "2", "-n", "2"}),
+            "note: to have it sooner: -n 1 times one call of each row, not 2; -c 0 checks no values; " + alike + "\n");
+
+  const auto said_of_one_call = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"-n", "1", "-c", "0"});
+    return said(std::move(arguments));
+  };
+  const auto is_simulated = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"-n", "1", "-c", "0", "--alike-devices"});
+    return run_on_four(std::move(arguments)).code == 0;
+  };
+  const std::vector<std::string> whole{"all_reduce", "-b", "2K", "-e", "2K"};
+  EXPECT_THAT(said_of_one_call(whole), HasSubstr(alike));
+  EXPECT_TRUE(is_simulated(whole));
+  for (const std::vector<std::string>& refused :
+       {std::vector<std::string>{"all_reduce", "-b", "2K", "-e", "2K", "-g", "2"},
+        {"all_reduce", "-b", "40", "-e", "40"},
+        {"all_reduce", "-b", "2K", "-e", "2K", "--algo", "double_tree_allreduce"},
+        {"all_gather", "-b", "2K", "-e", "2K"},
+        {"broadcast", "-b", "2K", "-e", "2K"},
+        {"sendrecv", "-b", "2K", "-e", "2K"},
+        {"hypercube", "-b", "2K", "-e", "2K"}}) {
+    EXPECT_EQ(said_of_one_call(refused), "") << refused.front();
+    EXPECT_FALSE(is_simulated(refused)) << refused.front();
+  }
 }
 
 /// From the ring barrier of a 2 x 2 torus ranks would go on half a microsecond one after the other.

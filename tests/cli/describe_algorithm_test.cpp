@@ -54,7 +54,19 @@ TEST(DescribeAlgorithm, TheDetourOfAFailedLinkIsCutWithACount) {
   const Shown shown = describe_on(
       10, {"--set", "overrides.sip0.io.to_sip1.failed=true", "--algorithm", "ring_allreduce", "--ranks", "10"});
   ASSERT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("sip0.io.to_sip9, sip9.io.to_sip8, …, sip2.io.to_sip1 (9 in all)"));
+  EXPECT_THAT(shown.out, HasSubstr("sip0.io.to_sip9, sip9.io.to_sip8, sip8.io.to_sip7, …, sip2.io.to_sip1 (9 in all)"));
+}
+
+TEST(DescribeAlgorithm, TheWayFromCornerToCornerOfAMeshIsShownWhole) {
+  const Shown shown = describe_on(16, {"--set", "system.sips.topology=mesh_2d", "--algorithm", "ring_allreduce"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const auto table = shown.out.substr(0, shown.out.find("Steps"));
+  EXPECT_THAT(table,
+              AllOf(HasSubstr("sip12.io.to_sip8, sip8.io.to_sip4, sip4.io.to_sip0\n"), Not(HasSubstr("in all"))));
+}
+
+TEST(DescribeAlgorithm, OneRankMoreIsInTheSingular) {
+  EXPECT_THAT(describe_on(17, {"--algorithm", "ring_allreduce"}).out, HasSubstr("and 1 more rank (see"));
 }
 
 TEST(DescribeAlgorithm, TheTableHasNeighboursAndSteps) {

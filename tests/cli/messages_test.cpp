@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/exit_code.h"
+#include "cli/status_line.h"
 
 namespace kernbench::cli {
 namespace {
@@ -17,6 +18,17 @@ TEST(MessagesTest, TheKindOfErrorDecidesTheForm) {
 
 TEST(MessagesTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(error_message({"ValueError", "a\x1b[2Jb\rc", "\n"}, false), "kernbench: ValueError: a?[2Jb?c\n  at ?\n");
+}
+
+TEST(MessagesTest, ANoteLeavesTheStatusLineWhereItWas) {
+  std::string written;
+  StatusLine line([&](std::string_view text) { written += text; }, true);
+  line.write_above("note\n");
+  EXPECT_EQ(written, "note\n") << "no line is shown";
+  line.show("measuring");
+  written.clear();
+  line.write_above("note\n");
+  EXPECT_EQ(written, "\r\x1b[Knote\n\r\x1b[Kmeasuring\r");
 }
 
 // As load_state_dict lists what does not fit.

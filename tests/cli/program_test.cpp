@@ -164,9 +164,10 @@ TEST_F(ProgramTest, AWallTimeIsMeasuredWhenTheRunHasNone) {
 
 TEST_F(ProgramTest, ALongRunOnAlikeDevicesSaysOnceWhatWouldMakeItSooner) {
   environment_.slow_run = std::chrono::milliseconds(0);
-  environment_.execute = [this](const Bench&, const SimulateOptions& options) {
-    if (options.on_progress) options.on_progress({});
-    if (options.on_progress) options.on_progress({});
+  std::size_t devices = 4;
+  environment_.execute = [&](const Bench&, const SimulateOptions& options) {
+    if (options.on_progress) options.on_progress({.devices = devices});
+    if (options.on_progress) options.on_progress({.devices = devices});
     return result_;
   };
   const std::string alike =
@@ -176,13 +177,16 @@ TEST_F(ProgramTest, ALongRunOnAlikeDevicesSaysOnceWhatWouldMakeItSooner) {
     EXPECT_EQ(run(more), 0);
     return err_;
   };
-  EXPECT_EQ(said({}),
-            alike + ", and computes no values (--no-data); --quick-plans measures no plans of matrix products\n");
+  const std::string quick = "--quick-plans measures no plans of matrix products\n";
+  EXPECT_EQ(said({}), alike + ", and computes no values (--no-data); " + quick);
   EXPECT_EQ(said({"--no-data", "--quick-plans", "--json", "-"}), alike + "\n");
-  EXPECT_EQ(said({"--no-data", "--alike-devices"}), "");
-  EXPECT_EQ(said({"--set", "system.sips.count=1"}), "");
-  EXPECT_EQ(said({"--set", "system.sips.topology=mesh_2d"}), "");
+  EXPECT_EQ(said({"--no-data", "--alike-devices"}), "note: to have it sooner: " + quick);
+  EXPECT_EQ(said({"--set", "system.sips.count=1"}), "note: to have it sooner: " + quick);
+  EXPECT_EQ(said({"--set", "system.sips.topology=mesh_2d"}), "note: to have it sooner: " + quick);
+  EXPECT_EQ(said({"--set", "system.sips.topology=mesh_2d", "--quick-plans"}), "");
   EXPECT_EQ(said({"-q"}), "");
+  devices = 1;
+  EXPECT_EQ(said({}), "note: to have it sooner: " + quick) << "a program of one device on a machine of four";
   environment_.slow_run = std::chrono::hours(1);
   EXPECT_EQ(said({}), "");
 }

@@ -90,6 +90,8 @@ TEST(FailureText, ManyErrorsInOtherWordsAreCounted) {
   const std::string text = distributed::failure_text(errors, {});
   EXPECT_THAT(text, HasSubstr("-- Process 15 "));
   EXPECT_THAT(text, ::testing::EndsWith("\n\nand 24 more errors, of ranks {16-39}"));
+  errors.resize(17);
+  EXPECT_THAT(distributed::failure_text(errors, {}), ::testing::EndsWith("\n\nand 1 more error, of rank 16"));
 }
 
 TEST(FailureText, VictimsThatWaitAlikeAreOneSet) {

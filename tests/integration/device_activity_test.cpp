@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -93,6 +95,26 @@ TEST(DeviceActivity, AHostThatWaitsAfterEachLaunchLeavesTheDeviceIdleForItsNextC
     if (launch.in_region) launches += launch.end - launch.start;
   }
   EXPECT_EQ(device.launches, launches);  // none overlaps another
+}
+
+TEST(DeviceActivity, ProgressTellsToHowManyDevicesLaunchesHaveCome) {
+  const auto devices_of = [](int used) {
+    SimulateOptions options = ring_of(3);
+    std::atomic<bool> due = true;
+    std::size_t devices = 0;
+    options.progress_due = &due;
+    options.on_progress = [&](const RunProgress& progress) {
+      devices = progress.devices;
+      due = true;
+    };
+    simulate(options, [&] {
+      for (int device = 0; device < used; ++device) torch::ones({testing::kElements}, testing::on(device));
+      testing::wait_for_all();
+    });
+    return devices;
+  };
+  EXPECT_EQ(devices_of(1), 1u);
+  EXPECT_EQ(devices_of(2), 2u);
 }
 
 TEST(DeviceActivity, LaunchesThatOverlapCountOnce) {

@@ -8,6 +8,7 @@
 
 #include "sim/errors.h"
 #include "sim/fiber.h"
+#include "sim/folding.h"
 #include "sim/scheduler.h"
 #include "sim/waitable.h"
 #include "support/fiber_queues.h"
@@ -193,6 +194,19 @@ TEST(DeadlockTest, ALongChainIsExplainedWithoutRecursionAndFoldedInTheText) {
                "3000 fibers wait and nothing is left that could wake them:\n"
                "  ranks {0-2999} wait for the end of ranks {0-2999} [cycle]\n"
                "  the end of ranks {0-2999} waits for ranks {0-2999} (its end) [cycle]");
+}
+
+TEST(DeadlockTest, ASetOfRanksIsCutBehindSixteenRunsHoweverManyRanksTheyHave) {
+  const auto set_of = [](int runs) {
+    AlikeNames names;
+    for (int run = 0; run < runs; ++run) {
+      for (int rank = 4 * run; rank < 4 * run + 3; ++rank) names.add(Name::rank(rank));
+    }
+    return names.text().text();
+  };
+  EXPECT_THAT(set_of(16), testing::AllOf(testing::StartsWith("ranks {0, 1, 2, 4, 5, 6, 8, "),
+                                         testing::EndsWith(", 56, 57, 58, 60, 61, 62}")));
+  EXPECT_THAT(set_of(17), testing::EndsWith(", 60, 61, 62, …}"));
 }
 
 /// Programs that wait alike for one thing, and hosts that wait for a call which one of them has not made.

@@ -81,13 +81,17 @@ class Compilation {
     if (auto files = cache_->files_of(entry)) {
       files_ = *std::move(files);
       try {
-        return load_watched(entry);
+        return loaded(entry);
+      } catch (const RegistrationError&) {
+        throw;
       } catch (const ConfigurationError&) {  // NOLINT(bugprone-empty-catch)
         // Another process has trimmed it meanwhile, or the program has lost what it used: it is made again.
       }
     }
     try {
       return compile_in(cache_->folder(), entry);
+    } catch (const RegistrationError&) {
+      throw;
     } catch (const ConfigurationError&) {
       if (!cache_is_full()) throw;
     }
@@ -174,6 +178,8 @@ class Compilation {
   LibraryContents loaded(const std::string& library) const {
     try {
       return load_watched(library);
+    } catch (const RegistrationError& error) {
+      throw RegistrationError(error.what(), error.where().empty() ? path_ : error.where());
     } catch (const ConfigurationError& error) {
       throw ConfigurationError(error.what(), path_);
     }

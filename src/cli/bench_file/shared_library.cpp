@@ -17,6 +17,7 @@
 #include "base/error_text.h"
 #include "cli/bench_file/content_hash.h"
 #include "kernbench/error.h"
+#include "sim/errors.h"
 
 namespace kernbench::cli {
 namespace {
@@ -66,12 +67,14 @@ void add_to(Registry& registry, void* library, const std::string& path, const ch
   try {
     if (add != nullptr) add(registry);
   } catch (const ValueError& error) {
-    throw ConfigurationError(error.what());
-  } catch (const Error&) {
+    throw RegistrationError(error.what());
+  } catch (const ConfigurationError& error) {
+    throw RegistrationError(error.what(), error.where());
+  } catch (const sim::InterruptedError&) {
     throw;
   } catch (...) {
     const ErrorText thrown = error_text(std::current_exception());
-    throw ConfigurationError(fmt::format("its {} threw {}: {}", macro, thrown.type, thrown.message));
+    throw RegistrationError(fmt::format("its {} threw {}: {}", macro, thrown.type, thrown.message));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernbench/bench.h"
 #include "kernbench/collective_registry.h"
+#include "kernbench/error.h"
 #include "kernbench/models.h"
 
 namespace kernbench::cli {
@@ -27,8 +28,14 @@ struct LibraryContents {
   std::string compiler;                  // as it signed the library: "GCC: (Debian 12.2.0-14) 12.2.0"; may be empty
 };
 
+/// What a library's own code has thrown while it registered, or a registry has refused.
+class RegistrationError : public ConfigurationError {
+ public:
+  using ConfigurationError::ConfigurationError;
+};
+
 /// Loads a library, for as long as the process lives. ConfigurationError when it cannot be loaded: it uses something
-/// that neither it nor this program has.
+/// that neither it nor this program has. RegistrationError for what it registers.
 LibraryContents load_library(const std::string& path);
 
 }  // namespace kernbench::cli

@@ -81,7 +81,8 @@ void append_places(std::string& text, const AlikeCauses& group) {
     text += "\n  at " + places[i];
     if (places.size() > 1) text += fmt::format(", on {}", ranks_text(there));
   }
-  if (shown < places.size()) text += fmt::format("\n  and in {} more places", places.size() - shown);
+  const std::size_t rest = places.size() - shown;
+  if (rest > 0) text += fmt::format("\n  and in {} more place{}", rest, rest == 1 ? "" : "s");
 }
 
 void append_causes(std::string& text, const AlikeCauses& group) {
@@ -97,7 +98,8 @@ void append_rest(std::string& text, std::span<const AlikeCauses> groups) {
   std::vector<int> ranks;
   for (const auto& group : groups) ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
   sort_once(ranks);
-  text += fmt::format("\n\nand {} more errors, of {}", groups.size(), ranks_text(ranks));
+  text +=
+      fmt::format("\n\nand {} more error{}, of {}", groups.size(), groups.size() == 1 ? "" : "s", ranks_text(ranks));
 }
 
 /// Victims whose waits differ in numbers only.

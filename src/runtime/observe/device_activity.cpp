@@ -84,6 +84,11 @@ DeviceActivity::Kernel& DeviceActivity::kernel(int device, const std::string& na
   return devices_[static_cast<std::size_t>(device)].kernels[{name, sim::place_text(where)}];
 }
 
+std::size_t DeviceActivity::devices_with_kernels() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(devices_, [](const Device& device) { return !device.kernels.empty(); }));
+}
+
 /// While nothing is under way, time is added when something begins.
 void DeviceActivity::pass(Device& device, const Moment& now) {
   if (device.is_idle()) return;

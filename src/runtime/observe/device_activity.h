@@ -57,6 +57,8 @@ class DeviceActivity {
   void window(bool begins, Time now);
 
   Kernel& kernel(int device, const std::string& name, const std::source_location& where);
+  /// Devices for which the above has been asked.
+  std::size_t devices_with_kernels() const;
   /// Something begins on a device. Returns the time before it without anything; 0 when there is none.
   IdleBefore begin_launch(int device, Kernel& kernel, const GivenBy& by, Time now);
   void end_launch(int device, Kernel& kernel, Time now);
