@@ -160,7 +160,7 @@ TEST(TableTest, TheBusiestLinkStandsAmongThePeaksAndInTheShortReportWhereItBound
   EXPECT_THAT(to_table(result, brief), Not(HasSubstr("to_sip1")));
   launch.bound_by = "link";
   EXPECT_THAT(to_table(result, brief), HasSubstr("link sip0.io.to_sip1 75.0 %"));
-  for (int i = 0; i < 10; ++i) result.launches.push_back(launch);
+  result.launches = std::vector<LaunchResult>(11, LaunchResult(launch));
   EXPECT_THAT(to_table(result), HasSubstr("link sip0.io.to_sip1"));
   result.launches.back().engines.back().types = "sip1.io.to_sip0";
   EXPECT_THAT(to_table(result), testing::ContainsRegex("  busiest links +[0-9.]+ %"));
