@@ -119,7 +119,9 @@ WholePath whole_path(const hardware::LaunchTimes& times, const tile::LaunchRecor
 }
 
 /// The name of one part, or of those of one owner; empty for several. Cubes tell links apart where there are several.
-std::string instance_text(const PartId& part, bool has_cubes) {
+/// `last`: the PE of most parts, whose name is at hand.
+std::string instance_text(const PartId& part, bool has_cubes, PeCoordinate last, const std::string& last_name) {
+  if (!part.known() && part.at == last) return last_name;
   const bool sip = part.at.sip.value >= 0, cube = sip && part.at.cube.value >= 0, pe = cube && part.at.pe.value >= 0;
   if (!part.known()) return pe ? to_text(part.at) : "";
   const std::string name = part.index >= 0 ? local_name(part) : std::string(local_name(part.kind));
@@ -138,13 +140,15 @@ std::string instance_text(const PartId& part, bool has_cubes) {
 }
 
 /// What parts of equal texts add up to, the longest first; ties in the order of their texts.
-std::vector<PathPart> parts_of(std::span<WholePath::Part> all, bool has_cubes) {
+std::vector<PathPart> parts_of(std::span<WholePath::Part> all, bool has_cubes, PeCoordinate last,
+                               const std::string& last_name) {
   const std::vector<WholePath::Part*> order = tile::longest_first(all);
   std::vector<PathPart> parts;
   parts.reserve(order.size());
   for (const WholePath::Part* part : order) {
     parts.push_back({std::string(part->activity), std::string(part->operation), std::string(part->where),
-                     std::string(part->on), part->time, part->count, instance_text(part->instance, has_cubes)});
+                     std::string(part->on), part->time, part->count,
+                     instance_text(part->instance, has_cubes, last, last_name)});
   }
   return parts;
 }
@@ -225,7 +229,7 @@ void explain(LaunchResult& result, const hardware::LaunchTimes& times, const til
     result.breakdown.emplace_back(kBreakdownCategories[i], breakdown[i]);
   }
   WholePath path = whole_path(times, record, explainer, texts);
-  result.critical_path = parts_of(path.parts, has_cubes);
+  result.critical_path = parts_of(path.parts, has_cubes, record.last_pe, result.last_pe);
   cut(result.critical_path, kMostPathParts, PathPart{"other", "", "", "", {}, 0, ""});
   result.longest_segments = longest_of(path.segments, texts);
   result.waits = waits_of(record.explanation->account, texts);
