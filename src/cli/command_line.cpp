@@ -142,8 +142,7 @@ struct DescribeTexts {
     add_text(*command, "--operation", operation, "OP", "Of an entry of the collectives file (default: all_reduce)");
     add_text(*command, "--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
     add_text(*command, "--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");
-    add_text(*command, "--load", load, "FILE",
-             "C++ file with algorithms and models of your own, which are checked; repeatable");
+    add_text(*command, "--load", load, "FILE", "C++ file with algorithms and models of your own, to check; repeatable");
     add_text(*command, "--msccl", msccl, "FILE", "In place of --algorithm: the schedule of an MSCCL file (XML)");
     add_text(*command, "--color", colour, "WHEN", "auto (default), always or never");
     command->footer(kDescribeExamples);

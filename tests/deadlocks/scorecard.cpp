@@ -147,7 +147,7 @@ void missing_parties(std::vector<SeededBug>& all) {
   all.push_back({"throws",
                  "a rank that throws while the others wait for it",
                  "SpawnException",
-                 {"Process 1 terminated with the following error", "no more samples", "rank 0 (", "rank 2 ("},
+                 {"Process 1 terminated with the following error", "no more samples", "ranks {0, 2} ("},
                  ranks([](int rank) {
                    const auto x = ones(64);
                    if (rank == 1) throw ValueError("no more samples");

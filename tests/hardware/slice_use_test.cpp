@@ -13,7 +13,7 @@
 namespace kernbench::hardware {
 namespace {
 
-topology::Topology tiny(std::vector<std::string> overrides = {}) {
+topology::Topology shipped_tiny(std::vector<std::string> overrides = {}) {
   return topology::load_topology(source_tree::path("topologies/tiny.yaml"), overrides);
 }
 
@@ -46,7 +46,7 @@ void add(Exact& exact, const DmaLeg& leg, const topology::Topology& topology) {
 }
 
 TEST(SliceUse, NeverAsksForMoreThanTheAccessesDo) {
-  const topology::Topology topology = tiny();
+  const topology::Topology topology = shipped_tiny();
   const auto channels = static_cast<std::size_t>(topology.cube.hbm.channels / topology.cube.pes.count());
   std::mt19937_64 random(1);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
@@ -72,7 +72,7 @@ TEST(SliceUse, NeverAsksForMoreThanTheAccessesDo) {
 }
 
 TEST(SliceUse, ShortRowsOccupyWholeAccesses) {
-  const topology::Topology topology = tiny();
+  const topology::Topology topology = shipped_tiny();
   SliceUse column;
   column.add(leg_of({{0, 512, Bytes(2), 32}}), Bytes(1024), topology);
   EXPECT_EQ(column.bytes(), Bytes(1024));
@@ -80,7 +80,7 @@ TEST(SliceUse, ShortRowsOccupyWholeAccesses) {
 }
 
 TEST(SliceUse, AccessesOfOneWordAreOneChannels) {
-  const topology::Topology topology = tiny();
+  const topology::Topology topology = shipped_tiny();
   SliceUse word, spread;
   for (int i = 0; i < 100; ++i) {
     word.add(leg_of({{4096, 1, Bytes(4), 0}}), Bytes(4), topology);

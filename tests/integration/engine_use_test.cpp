@@ -159,7 +159,7 @@ TEST(EngineUse, ALinkBoundsALaunchWhoseBytesAllCrossIt) {
   const LaunchResult& launch = result.launches.back();
   EXPECT_EQ(launch.bound_by, "link");
   const EngineResult& link = engine_of(launch, "link");
-  EXPECT_THAT(link.types, ContainsRegex("sip0.cube0.*router"));
+  EXPECT_THAT(link.types, ContainsRegex("^sip0.cube0.pe"));
   EXPECT_EQ(link.work, 4.0 * (1 << 18));
   EXPECT_LE(link.attained, link.device_peak);
   EXPECT_LE(launch.bound, launch.end - launch.start);

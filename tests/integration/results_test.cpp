@@ -139,8 +139,8 @@ TEST(Results, AWarningNamesThePeThatDoesMostOfTheWork) {
     return result.warnings;
   };
   EXPECT_THAT(warnings_of(1), IsEmpty());
-  EXPECT_THAT(warnings_of(40), ElementsAre(AllOf(HasSubstr("uneven: its "), HasSubstr("sip0.cube0.pe1 for all of it"),
-                                                 HasSubstr("share its work more evenly"))));
+  EXPECT_THAT(warnings_of(40), Contains(AllOf(HasSubstr("uneven: its "), HasSubstr("sip0.cube0.pe1 for all of it"),
+                                              HasSubstr("share its work more evenly"))));
 }
 
 TEST(Results, AWarningSaysThatAccessesAreShort) {
