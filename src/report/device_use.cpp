@@ -53,9 +53,11 @@ std::optional<DeviceUse> device_use(const RunResult& result) {
 }
 
 std::string idle_text(const WaitResult& idle) {
-  const std::string call = with_place(idle.operation.empty() ? "a call of the host" : idle.operation, idle.where);
-  if (idle.reason == "host wait") return "after " + call;
-  if (idle.reason == "host call") return "until " + call;
+  const bool named = !idle.operation.empty();
+  if (idle.reason == "host wait")
+    return with_place("after " + (named ? idle.operation : "a wait of the host"), idle.where);
+  if (idle.reason == "host call")
+    return with_place(named ? "until the call of " + idle.operation : "until a call of the host", idle.where);
   if (idle.reason == "channels") return "while channels are installed";
   if (idle.reason == "event") return "behind other devices and streams";
   return idle.reason == "end" ? "at the end" : idle.reason;

@@ -206,6 +206,12 @@ TEST(Results, AWarningSaysThatTransfersAreTooSmallAndHowSmallTheyAre) {
               ElementsAre(AllOf(StartsWith("blocks: "), HasSubstr(" % of the DMA on its critical path is setup"),
                                 HasSubstr(" with 256 B for each of its DMA operations"), HasSubstr("larger tiles"))));
   EXPECT_THAT(large.warnings, IsEmpty());
+  const RunResult library = simulate(tiny(), [] {
+    const auto x = torch::zeros({64, 64}, testing::one_pe());
+    torch::cat({x.slice(1, 0, 1), x.slice(1, 2, 3)}, 1);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_THAT(library.warnings, Not(Contains(HasSubstr("larger tiles")))) << "nobody chooses those of the library";
   for (const OperationResult& operation : small.launches.back().operations) {
     EXPECT_EQ(operation.bytes, Bytes(operation.engine == "dma" ? 4 * (1 << 14) : 0)) << operation.operation;
   }

@@ -285,10 +285,13 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
                       "(cube.hbm.access): let each load or store take whole rows, or more neighbours of a row",
                       kernel.name, ratio));
     }
-    for (std::string text : {uneven_devices(kernel), late_member(kernel), small_transfers(kernel.name, launch)}) {
+    const SliceHints* of_slices = hints.find(kernel.name, marked);
+    const bool of_library = of_slices != nullptr && of_slices->of_library;
+    for (std::string text : {uneven_devices(kernel), late_member(kernel),
+                             of_library ? std::string() : small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
-    if (const SliceHints* of_slices = hints.find(kernel.name, marked)) add_slices(warnings, kernel, *of_slices);
+    if (of_slices != nullptr) add_slices(warnings, kernel, *of_slices);
   }
   return warnings;
 }

@@ -61,6 +61,7 @@ void SliceHintsLog::add(const CompletedLaunch& launch, const tensor::DeviceMemor
   std::optional<Longest>& longest = by_kernel_[launch.plan.name][launch.in_region ? 1 : 0];
   if (longest && longest->order <= order) return;
   SliceHints hints;
+  hints.of_library = !launch.plan.users;
   add_busiest_slice(hints, launch, memory);
   hints.own_bytes = launch.record.distance.own_slice - launch.record.own_atomic_bytes;
   add_atomics(hints, launch, memory);

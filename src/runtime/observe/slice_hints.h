@@ -20,6 +20,7 @@ struct SliceHints {
   static constexpr double kHot = 10;              // times the mean of the slices
   static constexpr std::int64_t kFewAtomics = 2;  // of each PE on one place
 
+  bool of_library = false;  // the kernel is not the user's, who does not choose its tiles
   /// One slice has much more than the others.
   bool is_hot() const { return times_mean > kHot; }
   /// Most atomics of `pes` PEs were made in one place, and several of each.
