@@ -69,12 +69,12 @@ struct Value {
   Kind kind = Kind::other;
   std::uint64_t number = 0;  // of a whole one
   std::string text;
-  std::vector<Value> items;                            // of a list
-  std::vector<std::pair<std::string, Value>> members;  // of an object
+  std::vector<Value> items;  // of a list or an object
+  std::string key;           // within an object
 
-  const Value* find(std::string_view key) const {
-    const auto found = std::ranges::find(members, key, &std::pair<std::string, Value>::first);
-    return found == members.end() ? nullptr : &found->second;
+  const Value* find(std::string_view name) const {
+    const auto found = std::ranges::find(items, name, &Value::key);
+    return kind == Kind::object && found != items.end() ? &*found : nullptr;
   }
 };
 
@@ -130,8 +130,8 @@ class ValueBuilder {
     if (depth_ == 0) return &(root_ = std::move(value));
     if (depth_ >= kDepth) return nullptr;
     Value& around = *open_[depth_ - 1];
-    if (around.kind == Value::Kind::list) return &around.items.emplace_back(std::move(value));
-    return &around.members.emplace_back(std::move(key_), std::move(value)).second;
+    if (around.kind == Value::Kind::object) value.key = std::move(key_);
+    return &around.items.emplace_back(std::move(value));
   }
   bool open(Value::Kind kind) {
     Value* const here = place({kind, 0, {}, {}, {}});
@@ -179,7 +179,8 @@ class EntryReader {
 
   TensorEntry read() const {
     if (value_.kind != Value::Kind::object) complain("an object with dtype, shape and data_offsets is expected");
-    for (const auto& [key, value] : value_.members) {
+    for (const Value& value : value_.items) {
+      const std::string& key = value.key;
       if (key != "dtype" && key != "shape" && key != "data_offsets")
         complain(fmt::format("\"{}\" is no key of a tensor; these are dtype, shape and data_offsets", shown(key)));
     }
@@ -269,15 +270,17 @@ const ElementType& element_type(DType type) {
 Header parse_header(std::string_view text, std::int64_t data_bytes, const std::string& file) {
   const Value root = parse_json(text, file, "header");
   Header header;
-  for (const auto& [name, value] : root.members) {
+  for (const Value& value : root.items) {
+    const std::string& name = value.key;
     if (name != kMetadataKey) {
       header.tensors.push_back(EntryReader(name, value, file).read());
       continue;
     }
     if (value.kind != Value::Kind::object) fail(file, "__metadata__ must be an object of texts");
-    for (const auto& [key, line] : value.members) {
-      if (line.kind != Value::Kind::text) fail(file, fmt::format("__metadata__: \"{}\" must be a text", shown(key)));
-      header.metadata.emplace(key, line.text);
+    for (const Value& line : value.items) {
+      if (line.kind != Value::Kind::text)
+        fail(file, fmt::format("__metadata__: \"{}\" must be a text", shown(line.key)));
+      header.metadata.emplace(line.key, line.text);
     }
   }
   std::ranges::stable_sort(header.tensors, {}, [](const TensorEntry& e) { return std::pair(e.begin, e.end); });
@@ -321,7 +324,8 @@ std::vector<std::pair<std::string, std::string>> parse_index(std::string_view te
   if (map == nullptr || map->kind != Value::Kind::object)
     fail(file, "it has no \"weight_map\", an object of the file of each tensor");
   std::vector<std::pair<std::string, std::string>> result;
-  for (const auto& [tensor, value] : map->members) {
+  for (const Value& value : map->items) {
+    const std::string& tensor = value.key;
     if (value.kind != Value::Kind::text) fail(file, fmt::format("weight_map: \"{}\" must name a file", shown(tensor)));
     const std::string& name = value.text;
     if (name.empty() || name.find('/') != std::string::npos)
