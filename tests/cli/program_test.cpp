@@ -166,8 +166,8 @@ TEST_F(ProgramTest, ALongRunOnAlikeDevicesSaysOnceWhatWouldMakeItSooner) {
   environment_.slow_run = std::chrono::milliseconds(0);
   std::size_t devices = 4;
   environment_.execute = [&](const Bench&, const SimulateOptions& options) {
-    if (options.on_progress) options.on_progress({.devices = devices});
-    if (options.on_progress) options.on_progress({.devices = devices});
+    if (options.on_progress) options.on_progress({.simulated_time = {}, .devices = devices});
+    if (options.on_progress) options.on_progress({.simulated_time = {}, .devices = devices});
     return result_;
   };
   const std::string alike =
