@@ -7,13 +7,10 @@
 #include "report/sums.h"
 
 namespace kernbench::report {
-namespace {
 
 std::string with_place(const std::string& text, const std::string& where) {
   return where.empty() ? text : text + " at " + where;
 }
-
-}  // namespace
 
 std::optional<DeviceUse> device_use(const RunResult& result) {
   if (result.devices.empty()) return std::nullopt;

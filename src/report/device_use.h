@@ -24,7 +24,10 @@ struct DeviceUse {
 /// None for a result without devices, as earlier versions wrote them.
 std::optional<DeviceUse> device_use(const RunResult& result);
 
-/// "after synchronize at train.cpp:12", "until add_ at train.cpp:11".
+/// "to_host sip0 at train.cpp:12"; without a place the text alone.
+std::string with_place(const std::string& text, const std::string& where);
+
+/// "after synchronize at train.cpp:12", "until the call of add_ at train.cpp:11".
 std::string idle_text(const WaitResult& idle);
 
 /// "event at train.cpp:7, recorded at train.cpp:5"; of LaunchResult::waited_for.

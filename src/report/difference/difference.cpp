@@ -232,8 +232,7 @@ Times launches_of(const RunResult& result, bool one_by_one) {
 Times copies_of(const RunResult& result) {
   Times times;
   for (const CopyTotal& copy : result.copies) {
-    add(times, copy.direction + " sip" + std::to_string(copy.device) + (copy.where.empty() ? "" : " at " + copy.where),
-        copy.time);
+    add(times, with_place(copy.direction + " sip" + std::to_string(copy.device), copy.where), copy.time);
   }
   return times;
 }
