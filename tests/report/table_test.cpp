@@ -110,8 +110,8 @@ TEST(TableTest, IdleDevicesStandBelowTheirLaunches) {
   EXPECT_THAT(to_table(result), HasSubstr("after synchronize at train.cpp:9"));
   result.devices.front().idle = {{"host call", "add_", "train.cpp:8", "", "", us(6), 50},
                                  {"channels", "", "", "", "", us(4), 1}};
-  EXPECT_THAT(to_table(result),
-              ::testing::AllOf(HasSubstr("until the call of add_ at train.cpp:8"), HasSubstr("while channels are installed")));
+  EXPECT_THAT(to_table(result), ::testing::AllOf(HasSubstr("until the call of add_ at train.cpp:8"),
+                                                 HasSubstr("while channels are installed")));
   result.devices.push_back({3, us(10), us(0), {{"end", "", "", "", "", us(30), 1}}, {}});
   EXPECT_THAT(to_table(result, brief), HasSubstr("2 devices busy 50.0 % on average, sip3 25.0 %, idle 50.0 %"));
   result.devices = {{0, us(39), us(0), {{"end", "", "", "", "", us(1), 1}}, {}}};

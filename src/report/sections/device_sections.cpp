@@ -38,7 +38,8 @@ std::string devices_line(const RunResult& result, const Palette& palette) {
   text += idle_text(most);
   if (most.count > 1) text += fmt::format(" ({} times)", count_text(static_cast<std::uint64_t>(most.count)));
   std::string out;
-  for (const std::string& line : wrapped(split_at_blanks(text), kDeviceWidth)) out += "  " + palette.fit(line, kDeviceWidth) + "\n";
+  for (const std::string& line : wrapped(split_at_blanks(text), kDeviceWidth))
+    out += "  " + palette.fit(line, kDeviceWidth) + "\n";
   return out;
 }
 
