@@ -163,7 +163,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
     std::optional<SlowRunHint> hint;
     if (!command.quiet)
       hint.emplace(options, environment.slow_run,
-                   [&](const RunProgress& progress) { say_slow(given, progress, status); });
+                   [&](const RunProgress& reached) { say_slow(given, reached, status); });
     const ExitWatch watch([&](std::optional<int> exit_status, const std::string& fiber) {
       divert.restore();
       on_exit(bench, exit_status, fiber);
