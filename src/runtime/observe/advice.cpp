@@ -230,6 +230,23 @@ std::string late_member(const Kernel& kernel) {
                      busy ? "it still runs " + sender->operation : sender->operation + " came there later");
 }
 
+/// "mlp: for 94 % of its time a copy from its device is under way, ..."; empty: for a small part, or it hardly waits
+/// for its turn at what both need.
+std::string beside_a_copy(const Kernel& kernel, const std::map<std::string, BesideCopies>& beside) {
+  constexpr double kLeastBeside = 0.25, kLeastContention = 0.2;
+  const auto found = beside.find(kernel.name);
+  if (found == beside.end() || found->second.launches == Time::zero()) return {};
+  const double share = found->second.beside.in_seconds() / found->second.launches.in_seconds();
+  const auto waits = [](const PathPart& part) {
+    return part.activity == "contention" || part.activity == "link buffer";
+  };
+  if (share < kLeastBeside || share_of_path(*kernel.longest, waits) < kLeastContention) return {};
+  return fmt::format(
+      "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes its own wait at links and "
+      "HBM channels: let the copy begin when the kernel has ended (synchronize), or keep it out of what you measure",
+      kernel.name, 100 * share);
+}
+
 /// Launches of one kernel that take longer on one device than on another, other than by waiting for each other.
 std::string uneven_devices(const Kernel& kernel) {
   constexpr double kMostUneven = 0.2;  // of the longest
@@ -258,7 +275,8 @@ std::string uneven_devices(const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked) {
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints,
+                                const std::map<std::string, BesideCopies>& beside, bool marked) {
   std::vector<std::string> warnings;
   if (result.region && result.region->time == Time::zero()) {
     warnings.emplace_back(
@@ -287,7 +305,7 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
     }
     const SliceHints* of_slices = hints.find(kernel.name, marked);
     const bool of_library = of_slices != nullptr && of_slices->of_library;
-    for (std::string text : {uneven_devices(kernel), late_member(kernel),
+    for (std::string text : {beside_a_copy(kernel, beside), uneven_devices(kernel), late_member(kernel),
                              of_library ? std::string() : small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
