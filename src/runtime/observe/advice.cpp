@@ -242,8 +242,8 @@ std::string beside_a_copy(const Kernel& kernel, const std::map<std::string, Besi
   };
   if (share < kLeastBeside || share_of_path(*kernel.longest, waits) < kLeastContention) return {};
   return fmt::format(
-      "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes its own wait at links and "
-      "HBM channels: let the copy begin when the kernel has ended (synchronize), or keep it out of what you measure",
+      "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes it waits at links and HBM "
+      "channels: read when it has ended (synchronize), or measure without the copy",
       kernel.name, 100 * share);
 }
 
@@ -289,7 +289,11 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
       warnings.push_back(fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them",
                                      kernel.name, launch.pes, launch.available_pes));
     }
-    if (is_uneven(launch)) {
+    // First, since what is said of times below may come of it.
+    const std::string copy = beside_a_copy(kernel, beside);
+    if (!copy.empty()) {
+      warnings.push_back(copy);
+    } else if (is_uneven(launch)) {
       warnings.push_back(
           fmt::format("{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: "
                       "share its work more evenly",
@@ -305,7 +309,7 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
     }
     const SliceHints* of_slices = hints.find(kernel.name, marked);
     const bool of_library = of_slices != nullptr && of_slices->of_library;
-    for (std::string text : {beside_a_copy(kernel, beside), uneven_devices(kernel), late_member(kernel),
+    for (std::string text : {uneven_devices(kernel), late_member(kernel),
                              of_library ? std::string() : small_transfers(kernel.name, launch)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
