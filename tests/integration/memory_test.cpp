@@ -164,6 +164,25 @@ TEST(MemoryLaws, AGatherOfNeighboursCostsWhatTheirBlockCosts) {
   EXPECT_EQ(gather, block_of_256());
 }
 
+TEST(MemoryLaws, ATensorWithElementsAddedIsAPointerIntoIt) {
+  const auto gather = duration_of([](const auto& x, const auto& tiles) { return tl::load_async(x + tiles[0]); },
+                                  [](const auto&) { return std::vector{tl::arange(0, 256)}; });
+  EXPECT_EQ(gather, block_of_256());
+  simulate(tiny(), [] {
+    const auto x = torch::arange(64, torch::kFloat).to(one_pe());
+    auto out = torch::zeros({8}, one_pe());
+    torch::launch(
+        "pointers",
+        [](tl::In from, tl::Tensor to) {
+          const auto lanes = tl::arange(0, 4);
+          tl::store(to + lanes, tl::load(from + 16 + lanes));
+          tl::store(to + (lanes + 4), tl::load(from + 32, {4}, {2}));
+        },
+        x, out);
+    check_close("out", out, torch::tensor({16.0f, 17.0f, 18.0f, 19.0f, 32.0f, 34.0f, 36.0f, 38.0f}));
+  });
+}
+
 TEST(MemoryLaws, OffsetsThatAreNotKnownCostOneScalarRead) {
   const auto gather = duration_of(
       [](const auto& x, const auto& tiles) { return tl::load_async(x.data_ptr() + tiles[0], {.mask = tiles[1]}); },

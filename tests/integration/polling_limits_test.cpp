@@ -136,6 +136,37 @@ TEST(PollingLimits, AKernelThatPollsOneElementForEverOnAllPesIsFound) {
   }
 }
 
+// The lock that the first program of each PE wants is set by the last one of the grid.
+void wait_for_the_last(tl::Tensor flag) {
+  if (tl::program_id() + 1 == tl::num_programs()) {
+    tl::atomic_xchg(flag.data_ptr(), 1);
+  } else {
+    while (tl::item<int>(tl::atomic_cas(flag.data_ptr(), 1, 1)) == 0) {
+    }
+  }
+}
+
+TEST(PollingLimits, AProgramThatPollsForOneThatHasNotBegunIsToldOfThoseBehindIt) {
+  SimulateOptions options = tiny();
+  options.max_polls = 500;
+  const auto error_of_grid = [&](std::int64_t programs) {
+    const RunResult result = try_simulate(options, [programs] {
+      const auto flag = torch::zeros({1}, one_pe(DType::i32));
+      torch::LaunchOptions launch;
+      launch.grid = {programs};
+      torch::launch(launch, "spin", wait_for_the_last, flag);
+      torch::ahbm::synchronize();
+    });
+    return result.error ? result.error->type + ": " + result.error->message : "";
+  };
+  EXPECT_EQ(error_of_grid(2), "") << "a program on each of the two PEs";
+  const std::string five = error_of_grid(5);
+  EXPECT_THAT(five, HasSubstr("LivelockError: "));
+  EXPECT_THAT(five, HasSubstr("sip0.cube0.pe0 spin#0 "));
+  EXPECT_THAT(five, HasSubstr("; it has 2 programs of its grid behind it, which begin on this PE when it has ended"));
+  EXPECT_THAT(five, HasSubstr("; it has a program of its grid behind it, which begins on this PE when it has ended"));
+}
+
 void poll_two_words(tl::In flags) {
   while (tl::item<float>(tl::load(flags, {0}, {1})) == 0 && tl::item<float>(tl::load(flags, {1}, {1})) == 0) {
   }

@@ -238,6 +238,37 @@ TEST(TableTest, TheBriefReportHasTheResultTheTotalsAndTheWarnings) {
   EXPECT_THAT(table, Not(HasSubstr("optimizer_step"))) << "it is not in the region";
 }
 
+TEST(TableTest, TheBriefReportShowsWholeWarningsAndCountsThoseThatDoNotFit) {
+  RunResult result = samples::gemm();
+  for (int i = 0; i < 3; ++i) {
+    CopyTotal copy;
+    copy.direction = "to";
+    copy.count = 1;
+    copy.time = copy.longest = result.simulated_time;
+    copy.where = "train.cpp:" + std::to_string(i);
+    result.copies.push_back(copy);
+  }
+  std::string words;
+  for (int i = 0; i < 24; ++i) words += " word" + std::to_string(i);
+  for (int count = 1; count <= 5; ++count) {
+    result.warnings.push_back("warning " + std::to_string(count) + ":" + words + " end" + std::to_string(count));
+    const std::string table = to_table(result, {.kind = TableKind::brief});
+    EXPECT_LE(lines_of(table).size(), 40u);
+    int whole = 0;
+    for (int i = 1; i <= count; ++i) {
+      const bool begins = table.find("warning " + std::to_string(i) + ":") != std::string::npos;
+      const bool ends = table.find("end" + std::to_string(i) + "\n") != std::string::npos;
+      EXPECT_EQ(begins, ends) << i << " of " << count << "\n" << table;
+      whole += ends ? 1 : 0;
+    }
+    EXPECT_EQ(table.find("Warnings\n") != std::string::npos, whole > 0) << table;
+    EXPECT_GE(whole, 1) << table;
+    const int left = count - whole;
+    const std::string rest = "has " + std::to_string(left) + (left == 1 ? " more warning," : " more warnings,");
+    EXPECT_EQ(table.find(rest) != std::string::npos, left > 0) << table;
+  }
+}
+
 // It waits for its turn behind launches that are not in the region, which begins when these are over.
 TEST(TableTest, ALaunchThatBeginsBeforeTheRegionIsAtMostAllOfIt) {
   RunResult result = samples::gemm();

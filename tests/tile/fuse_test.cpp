@@ -254,6 +254,74 @@ TEST(Fuse, AFuseWithinAFuseBelongsToIt) {
   EXPECT_EQ(result.status, RunStatus::ok);
 }
 
+/// A function of tl that is made of others, its name, and its results.
+struct MadeOfOthers {
+  std::string name;
+  std::function<std::vector<Tile>(const Operands&)> call;
+};
+const std::vector<MadeOfOthers>& made_of_others() {
+  const auto both = [](const std::pair<Tile, Tile>& pair) { return std::vector<Tile>{pair.first, pair.second}; };
+  const auto four = [](const std::array<Tile, 4>& tiles) { return std::vector<Tile>(tiles.begin(), tiles.end()); };
+  const auto add = [](const Tile& a, const Tile& b) { return a + b; };
+  const auto whole = [](const Tile& x) { return tl::cast(x, DType::i32); };
+  static const std::vector<MadeOfOthers> all{
+      {"reduce", [=](const Operands& t) { return std::vector{tl::reduce(t.f, 1, add)}; }},
+      {"associative_scan", [=](const Operands& t) { return std::vector{tl::associative_scan(t.f, 1, add)}; }},
+      {"softmax", [](const Operands& t) { return std::vector{tl::softmax(t.f, 1)}; }},
+      {"sum", [](const Operands& t) { return std::vector{tl::sum(t.h, 1, false, DType::f32)}; }},
+      {"cumsum", [](const Operands& t) { return std::vector{tl::cumsum(t.h, 1, false, DType::f32)}; }},
+      {"xor_sum", [=](const Operands& t) { return std::vector{tl::xor_sum(whole(t.f))}; }},
+      {"reduce_or", [=](const Operands& t) { return std::vector{tl::reduce_or(whole(t.f))}; }},
+      {"umulhi", [=](const Operands& t) { return std::vector{tl::umulhi(whole(t.f), whole(t.g))}; }},
+      {"max_with_index", [=](const Operands& t) { return both(tl::max_with_index(t.f, 0)); }},
+      {"min_with_index", [=](const Operands& t) { return both(tl::min_with_index(t.f, 1, true)); }},
+      {"rand", [=](const Operands& t) { return std::vector{tl::rand(7, whole(t.f))}; }},
+      {"randn", [=](const Operands& t) { return std::vector{tl::randn(7, whole(t.f))}; }},
+      {"randint4x", [=](const Operands& t) { return four(tl::randint4x(7, whole(t.f))); }},
+      {"rand4x", [=](const Operands& t) { return four(tl::rand4x(7, whole(t.f))); }},
+      {"randn4x", [=](const Operands& t) { return four(tl::randn4x(7, whole(t.f))); }},
+      {"to_mx", [=](const Operands&) { return both(tl::to_mx(tl::full({2, 64}, 3.0f, DType::f32), "e4m3")); }},
+  };
+  return all;
+}
+
+TEST(Fuse, FunctionsThatAreMadeOfOthersAreOneCommandOfTheirNameAndPartOfAFuse) {
+  for (const MadeOfOthers& function : made_of_others()) {
+    SCOPED_TRACE(function.name);
+    const auto counts_of = [&](bool fused) {
+      const auto result = with_operands(tiny(), [&](const Operands& t) {
+        if (!fused) {
+          (void)function.call(t);
+          return;
+        }
+        const std::vector<Tile> outer = tl::fuse([&] { return function.call(t); });
+        const std::vector<Tile> alone = function.call(t);
+        ASSERT_EQ(outer.size(), alone.size());
+        for (std::size_t i = 0; i < outer.size(); ++i) expect_same_bits(outer[i], alone[i], function.name);
+      });
+      EXPECT_EQ(result.status, RunStatus::ok) << (result.error ? result.error->message : "");
+      std::map<std::string, std::int64_t> counts;
+      for (const auto& operation : result.launches.back().operations) counts[operation.operation] += operation.count;
+      return counts;
+    };
+    auto alone = counts_of(false), within = counts_of(true);
+    EXPECT_EQ(alone[function.name], 1);
+    EXPECT_EQ(alone["fuse"], 0);
+    EXPECT_EQ(within[function.name], 1) << "the one beside the fuse";
+    EXPECT_EQ(within["fuse"], 1);
+  }
+}
+
+// One pass over the operand for each of the two, whose trees have 6 levels for 37 elements side by side.
+TEST(Fuse, TheLargestLaneAndItsIndexTakeTwoReductionsAndReadTheOperandOnce) {
+  with_operands(fast_port(), [](const Operands& t) {
+    EXPECT_EQ(cycles(tl::max_with_index(t.f, 1).first), 2 * 5 + kGroups * (1 + 2) + 2 * 6 * 3);
+  });
+  with_operands(slow_port(), [](const Operands& t) {
+    EXPECT_EQ(cycles(tl::min_with_index(t.f, 1).second), kCount * 4 + 2 * kRows * 4);
+  });
+}
+
 TEST(Fuse, FusedCommandsDependOnEachOtherAsAllDo) {
   with_operands(tiny(), [](const Operands& t) {
     Tile chain = t.f, plain = t.f;

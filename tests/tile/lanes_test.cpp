@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "harness.h"
 
@@ -343,6 +344,65 @@ TEST(TileLanes, WhatTheStandardLibraryMakesOfOthers) {
   });
 }
 
+TEST(TileLanes, TheLargestAndTheSmallestLaneComeWithTheirIndices) {
+  run_cases(71, [](Bench& bench) {
+    for (const DType type : kTypes) {
+      for (int round = 0; round < 20; ++round) {
+        Sizes shape = bench.shape();
+        if (shape.empty()) continue;
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        const auto axis = static_cast<int>(bench.below(rank));
+        const auto written = static_cast<int>(bench.chance(2) ? axis : axis - rank);
+        const Drawn x = bench.draw(type, shape, Numbers::small);
+        const bool largest = bench.chance(2), keep = bench.chance(2);
+        // Of equal ones the leftmost; one invalid lane makes both results invalid.
+        const auto best = [largest](const Line& line) {
+          std::size_t at = 0;
+          bool valid = true;
+          for (std::size_t i = 0; i < line.size(); ++i) {
+            valid = valid && line[i].valid;
+            if (largest ? line[i].value > line[at].value : line[i].value < line[at].value) at = i;
+          }
+          return std::pair(Lane{line[at].value, valid}, Lane{static_cast<Real>(at), valid});
+        };
+        HostTile value = by_lines(x.host, axis, 1, [&](const Line& line) { return Line{best(line).first}; });
+        HostTile index = by_lines(x.host, axis, 1, [&](const Line& line) { return Line{best(line).second}; });
+        index.dtype = DType::i32;
+        if (!keep) {
+          value.shape.erase(value.shape.begin() + axis);
+          index.shape = value.shape;
+        }
+        const auto found =
+            largest ? tl::max_with_index(x.tile, written, keep) : tl::min_with_index(x.tile, written, keep);
+        expect_same(found.first, value, "value of " + describe(x.host));
+        expect_same(found.second, index, "index of " + describe(x.host));
+      }
+    }
+    const auto with_nan = tl::where(tl::arange(0, 5) == 1, std::numeric_limits<float>::quiet_NaN(),
+                                    tl::cast(tl::arange(0, 5), DType::f32));
+    expect_same(tl::max_with_index(with_nan, 0).second, {DType::i32, {}, {{Real{4}}}}, "NaN is ignored");
+    expect_same(tl::min_with_index(with_nan, 0).first, {DType::f32, {}, {{Real{0}}}}, "NaN is ignored");
+  });
+}
+
+TEST(TileLanes, BroadcastBringsTwoTilesToOneShape) {
+  run_cases(73, [](Bench& bench) {
+    for (int round = 0; round < 60; ++round) {
+      const Sizes shape = bench.shape();
+      const auto a = bench.draw(DType::f32, shape), b = bench.draw(DType::i32, bench.partner(shape));
+      const Sizes whole = broadcast(a.host.shape, b.host.shape);
+      const auto repeated = [&](const HostTile& x) {
+        HostTile result{x.dtype, whole, {}};
+        for (std::int64_t i = 0; i < numel(whole); ++i) result.lanes.push_back(x.lanes[source_of(i, whole, x.shape)]);
+        return result;
+      };
+      const auto [left, right] = tl::broadcast(a.tile, b.tile);
+      expect_same(left, repeated(a.host), "the first of " + describe(a.host) + " and " + describe(b.host));
+      expect_same(right, repeated(b.host), "the second of " + describe(a.host) + " and " + describe(b.host));
+    }
+  });
+}
+
 TEST(TileLanes, Swizzle2dGoesThroughGroupsOfRowsColumnByColumn) {
   for (const auto [rows, columns, group] : {std::array{5, 3, 2}, std::array{4, 4, 4}, std::array{1, 7, 3}}) {
     std::vector<std::pair<std::int64_t, std::int64_t>> expected, found;
@@ -382,6 +442,10 @@ TEST(TileLanes, WrongUsesSayWhatFits) {
               HasSubstr("tl::reduce: tiles of shapes [2, 3] and [3, 4] cannot be combined together; give them one "
                         "shape"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::softmax(a, 7); }), HasSubstr("tl::softmax: "));
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::max_with_index(a, 2); }),
+              HasSubstr("axis 2 is out of range for a tile of shape [2, 3]"));
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile b) { tl::broadcast(a, b); }),
+              HasSubstr("tl::broadcast: shapes [2, 3] and [3, 4] do not broadcast"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::umulhi(a, a); }),
               HasSubstr("tl::umulhi: an operand is f32; both must be i32"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) {

@@ -19,6 +19,12 @@ Tile xor_sum(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_di
              Where where = Where::current());
 Tile reduce_or(const Tile& x, std::optional<int> axis = std::nullopt, bool keep_dims = false,
                Where where = Where::current());
+/// The largest (smallest) lanes along `axis` and their indices, as max and argmax (min and argmin): what Triton's max
+/// yields with return_indices.
+std::pair<Tile, Tile> max_with_index(const Tile& x, int axis, bool keep_dims = false, Where where = Where::current());
+std::pair<Tile, Tile> min_with_index(const Tile& x, int axis, bool keep_dims = false, Where where = Where::current());
+/// Both tiles by broadcast_to in the shape to which they broadcast.
+std::pair<Tile, Tile> broadcast(const Tile& a, const Tile& b, Where where = Where::current());
 /// The lanes of a and b in turn, along the last dimension: join, seen with that dimension twice as long.
 Tile interleave(const Tile& a, const Tile& b, Where where = Where::current());
 /// The upper 32 bits of the product of two i32, whose bits are taken as unsigned numbers.

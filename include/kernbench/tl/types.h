@@ -200,6 +200,9 @@ class PointerTile {
   Tile offsets_;
 };
 
+/// A tensor with elements added is a pointer into it, from its first element on, as a pointer argument in Triton is.
+PointerTile operator+(const Tensor& base, const Tile& offsets);
+Pointer operator+(const Tensor& base, std::int64_t elements);
 PointerTile operator+(const Pointer& base, const Tile& offsets);
 PointerTile operator+(const Tile& offsets, const Pointer& base);
 PointerTile operator+(const PointerTile& pointers, const Operand& offsets);

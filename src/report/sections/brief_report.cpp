@@ -27,18 +27,11 @@ constexpr std::size_t kMostPathParts = 3;
 constexpr double kLeastCopies = 0.05;
 constexpr std::size_t kMostBriefCopies = 3;
 constexpr std::size_t kMostFailed = 3;
-constexpr std::size_t kMostWarningLines = 6;
+constexpr std::size_t kMostWarningLines = 7;
 constexpr std::size_t kBriefBarWidth = 30;
 
 std::size_t line_count(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
-
-/// The first `most` lines.
-std::string first_lines(const std::string& text, std::size_t most) {
-  std::size_t end = 0;
-  for (std::size_t line = 0; line < most && end < text.size(); ++line) end = text.find('\n', end) + 1;
-  return text.substr(0, end);
 }
 
 std::string faint(const std::string& text, const Palette& palette) {
@@ -298,7 +291,14 @@ std::string failures(const RunResult& result, const Palette& palette) {
   return failed_checks(result, kMostFailed - races, palette) + race_lines(result, races, palette);
 }
 
-std::string totals(const RunResult& result, const Palette& palette) {
+/// What the full report has that this one has not.
+std::string of_full_report(std::size_t warnings_left_out) {
+  if (warnings_left_out == 0) return "--report full has waits, operations, peaks, resources and checks";
+  return fmt::format("--report full has {} more warning{}, waits, operations, peaks and checks",
+                     count_text(warnings_left_out), warnings_left_out == 1 ? "" : "s");
+}
+
+std::string totals(const RunResult& result, std::size_t warnings_left_out, const Palette& palette) {
   const Span span = span_of(result);
   std::string time = time_text(result.simulated_time);
   if (result.region) time = fmt::format("{} in the region, {} in all", time_text(span.time), time);
@@ -314,8 +314,7 @@ std::string totals(const RunResult& result, const Palette& palette) {
   table.add({{"fingerprint", Style::faint},
              {fmt::format("times {:016x}, values {:016x}", result.times_fingerprint, result.values_fingerprint)}});
   table.add({{"result", Style::faint}, {verdict(result), style_of(status_of(result))}});
-  return table.text(palette) + failures(result, palette) +
-         faint("--report full has waits, operations, peaks, resources and checks", palette);
+  return table.text(palette) + failures(result, palette) + faint(of_full_report(warnings_left_out), palette);
 }
 
 std::string metrics_text(const RunResult& result, std::size_t most, const Palette& palette) {
@@ -337,15 +336,19 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   const std::vector<LaunchGroup> groups = launches_by_name(result);
   const std::string launches = launch_count(result) == 0 ? "" : launches_text(result, groups, palette);
   std::vector<std::string> sections = {
-      title(result, palette), launches, "", kernel_text(result, groups, true, palette), "", "",
-      totals(result, palette)};
-  // Copies, warnings, then metrics take what is left; a blank line parts them from the rest.
+      title(result, palette),    launches, "", kernel_text(result, groups, true, palette), "", "",
+      totals(result, 0, palette)};
+  // Warnings, what is outside of the launches, copies, then metrics take what is left; a blank line parts them from the
+  // rest.
   const auto room = [&] {
     std::size_t used = 0;
     for (const std::string& section : sections) used += section.empty() ? 0 : line_count(section) + 1;
     return used < kLines ? kLines - used : 0;
   };
   if (room() == 0) sections[3] = kernel_text(result, groups, false, palette);
+  const SomeWarnings warnings = first_warnings(result, std::min(kMostWarningLines, room()), palette);
+  sections[5] = warnings.text;
+  sections[6] = totals(result, warnings.left_out, palette);
   // What belongs to the launches.
   const std::string outside = has_at_most(result, kMostLaunches) ? outside_of_span(result, palette) : "";
   for (const std::string& line : {outside, devices_line(result, palette)}) {
@@ -353,7 +356,6 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   }
   const std::string copies = copies_section(result, kMostBriefCopies, kLeastCopies, palette);
   if (line_count(copies) < room()) sections[2] = copies;
-  sections[5] = first_lines(warnings_section(result, palette), std::min(kMostWarningLines, room()));
   sections[4] = metrics_text(result, room(), palette);
   std::string out;
   for (const std::string& section : sections) {

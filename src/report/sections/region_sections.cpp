@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -127,20 +128,32 @@ std::string host_waits_section(const RunResult& result, const Palette& palette) 
          table.text(palette) + remainder(result.host_waits.size(), palette);
 }
 
-std::string warnings_section(const RunResult& result, const Palette& palette) {
-  std::string out;
+SomeWarnings first_warnings(const RunResult& result, std::size_t most_lines, const Palette& palette) {
+  SomeWarnings shown;
+  std::size_t lines = 1;  // the heading
   for (const std::string& warning : result.warnings) {
     std::istringstream text(warning);
     std::vector<std::string> words;
     for (std::string word; text >> word;) words.push_back(word);
     if (words.empty()) continue;
+    const std::vector<std::string> wrapped_lines = wrapped(words, 74);
+    lines += wrapped_lines.size();
+    if (lines > most_lines) {
+      ++shown.left_out;
+      continue;
+    }
     bool first = true;
-    for (const std::string& line : wrapped(words, 74)) {
-      out += (first ? "  - " : "    ") + palette.paint(Style::warning, palette.fit(line, 74)) + "\n";
+    for (const std::string& line : wrapped_lines) {
+      shown.text += (first ? "  - " : "    ") + palette.paint(Style::warning, palette.fit(line, 74)) + "\n";
       first = false;
     }
   }
-  return out.empty() ? out : palette.paint(Style::heading, "Warnings") + "\n" + out;
+  if (!shown.text.empty()) shown.text = palette.paint(Style::heading, "Warnings") + "\n" + shown.text;
+  return shown;
+}
+
+std::string warnings_section(const RunResult& result, const Palette& palette) {
+  return first_warnings(result, std::numeric_limits<std::size_t>::max(), palette).text;
 }
 
 }  // namespace kernbench::report

@@ -71,6 +71,12 @@ std::string copies_section(const RunResult& result, std::size_t most, double lea
 std::string host_waits_section(const RunResult& result, const Palette& palette);
 
 /// What the run warns of.
+/// The first warnings, each of them whole: those that `most_lines` hold below the heading.
+struct SomeWarnings {
+  std::string text;
+  std::size_t left_out = 0;
+};
+SomeWarnings first_warnings(const RunResult& result, std::size_t most_lines, const Palette& palette);
 std::string warnings_section(const RunResult& result, const Palette& palette);
 
 /// "checks: 1 passed", or the error.

@@ -230,6 +230,23 @@ std::string late_member(const Kernel& kernel) {
                      busy ? "it still runs " + sender->operation : sender->operation + " came there later");
 }
 
+/// "mlp: for 94 % of its time a copy from its device is under way, ..."; empty: for a small part, or it hardly waits
+/// for its turn at what both need.
+std::string beside_a_copy(const Kernel& kernel, const std::map<std::string, BesideCopies>& beside) {
+  constexpr double kLeastBeside = 0.25, kLeastContention = 0.2;
+  const auto found = beside.find(kernel.name);
+  if (found == beside.end() || found->second.launches == Time::zero()) return {};
+  const double share = found->second.beside.in_seconds() / found->second.launches.in_seconds();
+  const auto waits = [](const PathPart& part) {
+    return part.activity == "contention" || part.activity == "link buffer";
+  };
+  if (share < kLeastBeside || share_of_path(*kernel.longest, waits) < kLeastContention) return {};
+  return fmt::format(
+      "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes it waits at links and HBM "
+      "channels: read when it has ended (synchronize), or measure without the copy",
+      kernel.name, 100 * share);
+}
+
 /// Launches of one kernel that take longer on one device than on another, other than by waiting for each other.
 std::string uneven_devices(const Kernel& kernel) {
   constexpr double kMostUneven = 0.2;  // of the longest
@@ -258,7 +275,8 @@ std::string uneven_devices(const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked) {
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints,
+                                const std::map<std::string, BesideCopies>& beside, bool marked) {
   std::vector<std::string> warnings;
   if (result.region && result.region->time == Time::zero()) {
     warnings.emplace_back(
@@ -271,7 +289,11 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
       warnings.push_back(fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them",
                                      kernel.name, launch.pes, launch.available_pes));
     }
-    if (is_uneven(launch)) {
+    // First, since what is said of times below may come of it.
+    const std::string copy = beside_a_copy(kernel, beside);
+    if (!copy.empty()) {
+      warnings.push_back(copy);
+    } else if (is_uneven(launch)) {
       warnings.push_back(
           fmt::format("{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: "
                       "share its work more evenly",

@@ -17,11 +17,15 @@ namespace kernbench::tile {
 namespace {
 
 /// The operations of the table that run on the vector engine, or nowhere, commands that only kernels of the library
-/// give (atan2), and questions without a command. Looked up for each operation of a fuse.
+/// give (atan2), functions that are made of these, and questions without a command. Looked up for each operation of a
+/// fuse.
 const std::unordered_set<std::string_view>& allowed() {
   static const auto all = [] {
-    std::unordered_set<std::string_view> names{"program_id", "num_programs", "pe_id", "cube_id",
-                                               "device_id",  "zeros_like",   "full",  "library kernel"};
+    std::unordered_set<std::string_view> names{
+        "program_id", "num_programs",   "pe_id",          "cube_id",          "device_id", "zeros_like",
+        "full",       "library kernel", "reduce",         "associative_scan", "softmax",   "umulhi",
+        "to_mx",      "broadcast",      "xor_sum",        "reduce_or",        "rand",      "rand4x",
+        "randn",      "randn4x",        "max_with_index", "min_with_index"};
     for (const OperationInfo* info : operation_table()) {
       if (info->runs != Runs::gemm) names.insert(info->kind);
     }
@@ -34,6 +38,11 @@ const std::unordered_set<std::string_view>& allowed() {
 }
 
 }  // namespace
+
+void FusedCommand::name(const char* call, const tl::Where& where) {
+  call_ = call;
+  where_ = where;
+}
 
 void FusedCommand::check(const char* call, const tl::Where& where) const {
   if (allowed().contains(call)) return;
@@ -94,11 +103,11 @@ struct FusedCommand::Output {
 
 std::vector<tl::Tile> FusedCommand::issue(std::vector<tl::Tile> results) {
   if (steps_.empty()) return results;
-  const tl::Where where = steps_.front().where;
+  if (!where_) where_ = steps_.front().where;
   std::vector<Output> outputs;
   std::vector<std::size_t> places(results.size());  // among the outputs, from 1 on; 0: a tile from outside
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const TileState& state = *program_.own(results[i], "fuse", where);
+    const TileState& state = *program_.own(results[i], call_, *where_);
     if (!inner_.contains(state.reservation().get())) continue;
     auto known = std::ranges::find(outputs, state.value(), &Output::from);
     if (known == outputs.end()) {
@@ -109,17 +118,17 @@ std::vector<tl::Tile> FusedCommand::issue(std::vector<tl::Tile> results) {
     results[i] = {};
   }
   check_left();
-  const auto tiles = issue_with(outputs, where);
+  const auto tiles = issue_with(outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (places[i] > 0) results[i] = tl::Tile(tiles[places[i] - 1]);
   }
   return results;
 }
 
-std::vector<StateRef> FusedCommand::issue_with(std::vector<Output>& outputs, const tl::Where& where) {
+std::vector<StateRef> FusedCommand::issue_with(std::vector<Output>& outputs) {
   std::vector<StateRef> tiles;
   for (Output& output : outputs) {
-    tiles.push_back(program_.new_tile(output.dtype, output.shape, "fuse", where));
+    tiles.push_back(program_.new_tile(output.dtype, output.shape, call_, *where_));
     tiles.back()->known = output.known;
     tiles.back()->assumed = output.assumed;
     output.to = tiles.back()->value();
@@ -128,8 +137,8 @@ std::vector<StateRef> FusedCommand::issue_with(std::vector<Output>& outputs, con
   work_.kept -= std::min(work_.kept, work_.operand_bytes);
   std::vector<const TileState*> inputs;
   for (const StateRef& input : inputs_) inputs.push_back(input.get());
-  const auto command = program_.new_command(std::move(work_), "fuse", tiles.empty() ? nullptr : tiles.front(), inputs);
-  command->where = where;
+  const auto command = program_.new_command(std::move(work_), call_, tiles.empty() ? nullptr : tiles.front(), inputs);
+  command->where = *where_;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     if (i > 0) command->holds.push_back(tiles[i]->reservation());
     tiles[i]->producer = command;

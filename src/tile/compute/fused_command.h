@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,6 +19,8 @@ class FusedCommand {
   explicit FusedCommand(Program& program) : program_(program) {}
 
   Program& program() const { return program_; }
+  /// What reports call the command and where it was called; without, it is "fuse" at its first operation.
+  void name(const char* call, const tl::Where& where);
   /// Refuses what does not run on the vector engine: ValueError. `call` names the function of tl.
   void check(const char* call, const tl::Where& where) const;
   /// One operation: its result, without room.
@@ -44,10 +47,12 @@ class FusedCommand {
   struct Output;
   void read(const StateRef& tile);
   void check_left() const;
-  std::vector<StateRef> issue_with(std::vector<Output>& outputs, const tl::Where& where);
+  std::vector<StateRef> issue_with(std::vector<Output>& outputs);
   static void compute(Program& program, const std::vector<Step>& steps, const std::vector<Output>& outputs);
 
   Program& program_;
+  const char* call_ = "fuse";
+  std::optional<tl::Where> where_;
   hardware::VectorWork work_;
   std::vector<Step> steps_;
   std::vector<Left> left_;

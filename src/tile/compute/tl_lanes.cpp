@@ -9,6 +9,7 @@
 
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
+#include "tile/compute/fuse_as.h"
 #include "tile/compute/tile_operands.h"
 #include "tile/program/conversion.h"
 
@@ -234,12 +235,6 @@ class Combination {
   Where where_;
 };
 
-std::vector<Tile> closed(FuseScope& scope, std::vector<Tile> results) {
-  for (Tile& result : results) scope.add(std::move(result));
-  results.clear();
-  return scope.close();
-}
-
 }  // namespace
 
 std::vector<Tile> reduce(std::span<const Tile> tiles, std::optional<int> axis, const CombineTiles& combine,
@@ -249,19 +244,20 @@ std::vector<Tile> reduce(std::span<const Tile> tiles, std::optional<int> axis, c
   if (axis) axis = combination.checked(*axis, whole);
   const int along = axis.value_or(0);
   const Extents shape = tile::reduced_shape(whole, axis, keep_dims);
-  FuseScope scope;
-  std::vector<Tile> now(tiles.begin(), tiles.end());
-  if (!axis)
-    for (Tile& tile : now) tile = ravel(tile, where);
-  for (std::int64_t lanes = now.front().shape()[static_cast<std::size_t>(along)]; lanes > 1;
-       lanes = lanes / 2 + lanes % 2) {
-    std::vector<Tile> pairs =
-        combination(combination.part(now, along, 0, lanes / 2, 2), combination.part(now, along, 1, lanes / 2, 2));
-    if (lanes % 2 == 1) pairs = combination.joined(pairs, combination.part(now, along, lanes - 1, 1), along);
-    now = std::move(pairs);
-  }
-  for (Tile& tile : now) tile = reshape(tile, shape, where);
-  return closed(scope, std::move(now));
+  return tile::fuse_as("reduce", where, [&] {
+    std::vector<Tile> now(tiles.begin(), tiles.end());
+    if (!axis)
+      for (Tile& tile : now) tile = ravel(tile, where);
+    for (std::int64_t lanes = now.front().shape()[static_cast<std::size_t>(along)]; lanes > 1;
+         lanes = lanes / 2 + lanes % 2) {
+      std::vector<Tile> pairs =
+          combination(combination.part(now, along, 0, lanes / 2, 2), combination.part(now, along, 1, lanes / 2, 2));
+      if (lanes % 2 == 1) pairs = combination.joined(pairs, combination.part(now, along, lanes - 1, 1), along);
+      now = std::move(pairs);
+    }
+    for (Tile& tile : now) tile = reshape(tile, shape, where);
+    return now;
+  });
 }
 
 std::vector<Tile> associative_scan(std::span<const Tile> tiles, int axis, const CombineTiles& combine, bool reverse,
@@ -269,20 +265,21 @@ std::vector<Tile> associative_scan(std::span<const Tile> tiles, int axis, const 
   const Combination combination("associative_scan", tiles, combine, where);
   const int along = combination.checked(axis, tiles.front().shape());
   const std::int64_t lanes = tiles.front().shape()[static_cast<std::size_t>(along)];
-  FuseScope scope;
-  std::vector<Tile> now(tiles.begin(), tiles.end());
-  const auto turn = [&] {
-    for (Tile& tile : now) tile = flip(tile, along, where);
-  };
-  if (reverse) turn();
-  for (std::int64_t distance = 1; distance < lanes; distance *= 2) {
-    const std::int64_t rest = lanes - distance;
-    now = combination.joined(
-        combination.part(now, along, 0, distance),
-        combination(combination.part(now, along, 0, rest), combination.part(now, along, distance, rest)), along);
-  }
-  if (reverse) turn();
-  return closed(scope, std::move(now));
+  return tile::fuse_as("associative_scan", where, [&] {
+    std::vector<Tile> now(tiles.begin(), tiles.end());
+    const auto turn = [&] {
+      for (Tile& tile : now) tile = flip(tile, along, where);
+    };
+    if (reverse) turn();
+    for (std::int64_t distance = 1; distance < lanes; distance *= 2) {
+      const std::int64_t rest = lanes - distance;
+      now = combination.joined(
+          combination.part(now, along, 0, distance),
+          combination(combination.part(now, along, 0, rest), combination.part(now, along, distance, rest)), along);
+    }
+    if (reverse) turn();
+    return now;
+  });
 }
 
 }  // namespace detail

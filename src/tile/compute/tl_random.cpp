@@ -5,6 +5,7 @@
 
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
+#include "tile/compute/fuse_as.h"
 #include "tile/compute/tile_operands.h"
 #include "tile/program/conversion.h"
 
@@ -62,7 +63,7 @@ Tile randint(std::int64_t seed, const Tile& offset, int rounds, Where where) {
 }
 
 std::array<Tile, 4> randint4x(std::int64_t seed, const Tile& offset, int rounds, Where where) {
-  return fuse([&] {
+  return tile::fuse_as("randint4x", where, [&] {
     const Tile words = random_words(operations::kRandint4x, seed, offset, 4, rounds, where);
     const auto [even, odd] = split(reshape(words, {words.size(0), 2, 2}, where), where);
     const auto [first, third] = split(even, where);
@@ -74,11 +75,11 @@ std::array<Tile, 4> randint4x(std::int64_t seed, const Tile& offset, int rounds,
 }
 
 Tile rand(std::int64_t seed, const Tile& offset, int rounds, Where where) {
-  return fuse([&] { return uniform(randint(seed, offset, rounds, where)); });
+  return tile::fuse_as("rand", where, [&] { return uniform(randint(seed, offset, rounds, where)); });
 }
 
 std::array<Tile, 4> rand4x(std::int64_t seed, const Tile& offset, int rounds, Where where) {
-  return fuse([&] {
+  return tile::fuse_as("rand4x", where, [&] {
     std::array<Tile, 4> result = randint4x(seed, offset, rounds, where);
     for (Tile& tile : result) tile = uniform(tile);
     return result;
@@ -86,14 +87,14 @@ std::array<Tile, 4> rand4x(std::int64_t seed, const Tile& offset, int rounds, Wh
 }
 
 Tile randn(std::int64_t seed, const Tile& offset, int rounds, Where where) {
-  return fuse([&] {
+  return tile::fuse_as("randn", where, [&] {
     const std::array<Tile, 4> bits = randint4x(seed, offset, rounds, where);
     return normal(uniform(bits[0]), uniform(bits[1])).first;
   });
 }
 
 std::array<Tile, 4> randn4x(std::int64_t seed, const Tile& offset, int rounds, Where where) {
-  return fuse([&] {
+  return tile::fuse_as("randn4x", where, [&] {
     std::array<Tile, 4> result = rand4x(seed, offset, rounds, where);
     for (std::size_t i = 0; i < 4; i += 2) std::tie(result[i], result[i + 1]) = normal(result[i], result[i + 1]);
     return result;

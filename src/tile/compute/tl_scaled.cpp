@@ -11,6 +11,7 @@
 #include "kernbench/tl.h"
 #include "numerics/operations.h"
 #include "numerics/scaled.h"
+#include "tile/compute/fuse_as.h"
 #include "tile/compute/product.h"
 #include "tile/compute/tile_operands.h"
 #include "tile/program/conversion.h"
@@ -189,7 +190,7 @@ std::pair<Tile, Tile> to_mx(const Tile& x, std::string_view format, Where where)
     extents.insert(extents.end(), last);
     return Extents(std::span<const std::int64_t>(extents));
   };
-  return fuse([&] {
+  return tile::fuse_as("to_mx", where, [&] {
     const Tile blocks = reshape(cast(x, DType::f32), with_last({k / kBlock, kBlock}));
     // Of the bits, infinities and NaN have the largest exponent of all.
     const Tile exponent = max(bitcast(blocks, DType::i32) & 0x7FFFFFFF, -1, true) >> kMantissa;

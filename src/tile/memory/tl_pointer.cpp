@@ -14,6 +14,12 @@ using tile::AccessCall;
 using tile::Lanes;
 using tile::Program;
 
+PointerTile operator+(const Tensor& base, const Tile& offsets) {
+  return base.data_ptr() + offsets;
+}
+Pointer operator+(const Tensor& base, std::int64_t elements) {
+  return base.data_ptr() + elements;
+}
 PointerTile operator+(const Pointer& base, const Tile& offsets) {
   return {base, offsets};
 }

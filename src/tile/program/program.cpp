@@ -117,7 +117,7 @@ void Program::check_no_tiles() {
 
 /// Makes the next program of this PE the one that runs; false when there is none.
 bool Program::go_on() {
-  if (id_ + 1 == launch_->grid.count() || launch_->place_of(id_ + 1) != at_) return false;
+  if (!has_next()) return false;
   environment_.stream.tell(Topic::programs, [this](OperationConsumer& each) { each.on_program_left(*this); });
   {
     const Step step(*this, Activity::next_program, tl::Where());
@@ -288,10 +288,23 @@ std::shared_ptr<TileState> Program::new_view(const TileState& of, DType dtype, c
 
 void Program::note_read(std::uint64_t expression, std::uint64_t value_bits) {
   if (reads_.note(expression, value_bits)) {
-    sim::this_fiber::note_poll();
+    sim::this_fiber::note_poll(has_next() ? std::function<Name()>([this] { return programs_behind(); }) : nullptr);
   } else {
     sim::this_fiber::note_progress();
   }
+}
+
+bool Program::has_next() const {
+  return id_ + 1 < launch_->grid.count() && launch_->place_of(id_ + 1) == at_;
+}
+
+/// Of those that wait for this one to end, one may be the one that would change what this one polls.
+Name Program::programs_behind() const {
+  std::int64_t last = id_ + 1;
+  while (last + 1 < launch_->grid.count() && launch_->place_of(last + 1) == at_) ++last;
+  return last == id_ + 1
+             ? Name("has a program of its grid behind it, which begins on this PE when it has ended")
+             : named("has {} programs of its grid behind it, which begin on this PE when it has ended", last - id_);
 }
 
 namespace {

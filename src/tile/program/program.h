@@ -190,6 +190,9 @@ class Program final : public hardware::CommandObserver, public std::enable_share
   void add_busy(const KernelCommand& command);
   void finish();
   void leave_launch();
+  /// Whether this PE has another program of the launch behind this one; and how many, for an error.
+  bool has_next() const;
+  Name programs_behind() const;
   /// After an error: what is under way and the tiles still alive hold nothing of this program or of the TCM any more.
   void abandon();
   std::string live_objects_text() const;
