@@ -70,13 +70,14 @@ std::string copies_section(const RunResult& result, std::size_t most, double lea
 /// What host programs waited for before their launches were taken.
 std::string host_waits_section(const RunResult& result, const Palette& palette);
 
-/// What the run warns of.
-/// The first warnings, each of them whole: those that `most_lines` hold below the heading.
+/// Some of what the run warns of, and how many more there are.
 struct SomeWarnings {
   std::string text;
   std::size_t left_out = 0;
 };
+/// The first warnings, each of them whole: those that `most_lines` lines hold, with the heading.
 SomeWarnings first_warnings(const RunResult& result, std::size_t most_lines, const Palette& palette);
+/// All that the run warns of.
 std::string warnings_section(const RunResult& result, const Palette& palette);
 
 /// "checks: 1 passed", or the error.
