@@ -11,6 +11,7 @@
 #include "kernbench/tl/program.h"
 #include "tile/compute/engine_work.h"
 #include "tile/library/gemm_units.h"
+#include "tile/library/gemm_vector_share.h"
 #include "topology/models.h"
 
 namespace kernbench::tile::library {
