@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "distributed/algorithm_cost.h"
+#include "distributed/cost/algorithm_cost.h"
+#include "distributed/cost/automatic_choice.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/pieces.h"
 #include "distributed/tuning.h"

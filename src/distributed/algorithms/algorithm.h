@@ -123,7 +123,7 @@ struct CollectiveArguments {
 /// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
 using RankPair = std::pair<int, int>;
 
-/// Messages of an algorithm that are under way at one time, as its cost sees them (algorithm_cost.h).
+/// Messages of an algorithm that are under way at one time, as its cost sees them (cost/algorithm_cost.h).
 using CostStep = collectives::Step;
 
 struct CollectiveAlgorithm {
