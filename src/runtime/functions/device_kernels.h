@@ -133,6 +133,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void sort(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values, const torch::Tensor& indices);
   void sort_in_blocks(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values,
                       const torch::Tensor& indices);
+  void normalize_lines(const tensor::Norm& norm, const std::vector<bool>& along, tile::library::Share share,
+                       const torch::Tensor& out);
+  void normalize_by_statistics(const tensor::Norm& norm, const std::vector<bool>& along, const torch::Tensor& out);
   /// A new tensor in f32 for one value of each line, with extent 1 along it.
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,

@@ -101,50 +101,63 @@ void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool 
       });
 }
 
+namespace {
+
+Tensor expanded(const Tensor& parameter, const Tensor& x) {
+  return parameter.defined() ? parameter.expand(x.sizes()) : Tensor();
+}
+
+}  // namespace
+
 void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out) {
-  const Tensor& x = norm.x;
-  std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
-  for (std::int64_t d = x.dim() - norm.dimensions; d < x.dim(); ++d) along[static_cast<std::size_t>(d)] = true;
-  const auto as_x = [&](const Tensor& parameter) {
-    return parameter.defined() ? parameter.expand(x.sizes()) : Tensor();
-  };
-  const Tensor scale = as_x(norm.weight), shift = as_x(norm.bias);
+  std::vector<bool> along(static_cast<std::size_t>(norm.x.dim()), false);
+  std::fill(along.end() - norm.dimensions, along.end(), true);
   const bool adds = norm.residual.defined();
-  if (const auto share = whole_lines(out, along, adds ? library::kLineTilesWithSum : library::kLineTiles)) {
-    const auto view = [](const Tensor& tensor) {
-      return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
-    };
-    const library::NormOperands operands{kernel_view(x, false), view(norm.residual), view(scale), view(shift)};
-    const library::NormOptions options{static_cast<std::size_t>(norm.dimensions), norm.epsilon, norm.centred};
-    library::NormResults results{kernel_view(out, true)};
-    std::vector<Tensor> read{x}, written{out};
-    for (const Tensor& more : {norm.residual, scale, shift})
-      if (more.defined()) read.push_back(more);
-    if (adds) {
-      written.push_back(norm.sum);
-      results.sum = kernel_view(norm.sum, true);
-    }
-    const auto readers = readers_of_few_lines(results.out, along, *share);
-    launch({.name = norm.name(),
-            .written = std::move(written),
-            .read = std::move(read),
-            .pes = {},
-            .body = [operands, options, results, share = *share, readers] {
-              if (!readers.empty())
-                library::normalize_parts(operands, options, results, readers);
-              else
-                library::normalize(operands, options, results, share);
-            }});
-    return;
+  if (const auto share = whole_lines(out, along, adds ? library::kLineTilesWithSum : library::kLineTiles))
+    return normalize_lines(norm, along, *share, out);
+  if (!adds) return normalize_by_statistics(norm, along, out);
+  map("add", {norm.x, norm.residual}, norm.sum,
+      [](const Tiles& tiles, const library::Box&) { return tiles[0] + tiles[1]; });
+  tensor::Norm rest = norm;
+  rest.x = norm.sum;
+  rest.residual = {};
+  normalize(rest, out);
+}
+
+void SimulatedOperations::normalize_lines(const tensor::Norm& norm, const std::vector<bool>& along,
+                                          library::Share share, const Tensor& out) {
+  const Tensor scale = expanded(norm.weight, norm.x), shift = expanded(norm.bias, norm.x);
+  const auto view = [](const Tensor& tensor) {
+    return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
+  };
+  const library::NormOperands operands{kernel_view(norm.x, false), view(norm.residual), view(scale), view(shift)};
+  const library::NormOptions options{static_cast<std::size_t>(norm.dimensions), norm.epsilon, norm.centred};
+  library::NormResults results{kernel_view(out, true)};
+  std::vector<Tensor> read{norm.x}, written{out};
+  for (const Tensor& more : {norm.residual, scale, shift})
+    if (more.defined()) read.push_back(more);
+  if (norm.residual.defined()) {
+    written.push_back(norm.sum);
+    results.sum = kernel_view(norm.sum, true);
   }
-  if (adds) {
-    map("add", {x, norm.residual}, norm.sum,
-        [](const Tiles& tiles, const library::Box&) { return tiles[0] + tiles[1]; });
-    tensor::Norm rest = norm;
-    rest.x = norm.sum;
-    rest.residual = {};
-    return normalize(rest, out);
-  }
+  const auto readers = readers_of_few_lines(results.out, along, share);
+  launch({.name = norm.name(),
+          .written = std::move(written),
+          .read = std::move(read),
+          .pes = {},
+          .body = [operands, options, results, share, readers] {
+            if (!readers.empty())
+              library::normalize_parts(operands, options, results, readers);
+            else
+              library::normalize(operands, options, results, share);
+          }});
+}
+
+/// Of what is not added to anything: mean and mean square first, in launches of their own.
+void SimulatedOperations::normalize_by_statistics(const tensor::Norm& norm, const std::vector<bool>& along,
+                                                  const Tensor& out) {
+  const Tensor& x = norm.x;
+  const Tensor scale = expanded(norm.weight, x), shift = expanded(norm.bias, x);
   std::string name = norm.name();
   const bool centred = norm.centred;
   library::ReduceOptions options;
