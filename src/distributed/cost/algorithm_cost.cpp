@@ -61,7 +61,7 @@ double rows_ns(const GroupDescription& group, const Network& network) {
   if (group.rank_per_pe) pes = std::ranges::max(ranks_of | std::views::values);
   const auto bytes = static_cast<double>(hardware::kTableRow.count() * pes * 2 * (group.ranks - 1));
   const auto route = network.route(Endpoint::host(), Endpoint::io_cpu(SipId{0}));
-  return bytes / (static_cast<double>(network.link(route.front().link).spec.payload_rate().count()) * 1e-9);
+  return bytes / bytes_per_ns(network.link(route.front().link).spec.payload_rate());
 }
 
 /// Of an algorithm whose channels do not fit all at once; else none.
@@ -111,8 +111,7 @@ double way_ns_per_byte(const Network& network) {
   double most = 0;
   const auto pes = static_cast<double>(network.topology().pes_per_sip());
   for (const auto& [link, behind] : users) {
-    const auto rate = static_cast<double>(network.link(link).spec.payload_rate().count()) * 1e-9;
-    most = std::max(most, behind / pes / rate);
+    most = std::max(most, behind / pes / bytes_per_ns(network.link(link).spec.payload_rate()));
   }
   return most;
 }

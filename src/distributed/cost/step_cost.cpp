@@ -120,10 +120,9 @@ double StepCost::ns_per_byte() const {
 
 double StepCost::ns_per_byte_of_a_pe(double memory) const {
   const auto& cube = network_.topology().cube;
-  const auto per_ns = [](Bandwidth rate) { return static_cast<double>(rate.count()) * 1e-9; };
-  double most = memory / (per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
+  double most = memory / (bytes_per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
   for (const Traffic& rank : ranks_)
-    most = std::max(most, std::max(rank.sent, rank.received) / per_ns(cube.noc.link.payload_rate()));
+    most = std::max(most, std::max(rank.sent, rank.received) / bytes_per_ns(cube.noc.link.payload_rate()));
   return most;
 }
 
@@ -148,7 +147,7 @@ double StepCost::own_ns_per_byte(double all) const {
 }
 
 double StepCost::rate_of(std::int64_t link) const {
-  return static_cast<double>(network_.link(id_of(link)).spec.payload_rate().count()) * 1e-9;
+  return bytes_per_ns(network_.link(id_of(link)).spec.payload_rate());
 }
 
 double StepCost::add(PeCoordinate from, PeCoordinate to, double weight, int way) {

@@ -11,6 +11,7 @@
 #include "kernbench/tl/program.h"
 #include "tile/library/gemm_edges.h"
 #include "tile/library/gemm_grid.h"
+#include "tile/library/gemm_units.h"
 
 namespace kernbench::tile::library {
 
@@ -214,13 +215,10 @@ double GemmPartitioner::sum_ns(std::int64_t split) const {
   const auto& shape = problem_.shape;
   const auto& mesh = topology_.sip.cubes;
   const double bytes = static_cast<double>(shape.m * shape.n * shape.batch * 8 * split);
-  const double slices =
-      static_cast<double>(topology_.cube.slice_bandwidth().count()) * 1e-9 * static_cast<double>(pe_count());
-  const double links = 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
-  const double hops = (mesh.width + mesh.height) / 3.0;
+  const double slices = bytes_per_ns(topology_.cube.slice_bandwidth()) * static_cast<double>(pe_count());
+  const double links = links_of(mesh);
   const double between =
-      links > 0 ? bytes * hops / (static_cast<double>(topology_.sip.link.payload_rate().count()) * 1e-9 * links * 0.3)
-                : 0;
+      links > 0 ? bytes * mean_distance(mesh) / (bytes_per_ns(topology_.sip.link.payload_rate()) * links * 0.3) : 0;
   return kSecondLaunchNs + bytes / slices + between;
 }
 
