@@ -234,7 +234,7 @@ std::optional<int> device_in_group(const GroupHandle& handle, const runtime::Hos
 }
 
 /// What the tensors of a call say of its launch.
-DeviceWork work_of(const CollectiveCall& call, const GroupHandle& handle, const runtime::HostContext& context) {
+DeviceWork device_work_of(const CollectiveCall& call, const GroupHandle& handle, const runtime::HostContext& context) {
   DeviceWork work;
   work.call = call.name;
   work.writes = call.writes;
@@ -303,7 +303,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   group.check_usable(context, call.name);
   refuse_root_of_alike_ranks(call, context);
   const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);
-  DeviceWork work = work_of(call, handle, context);
+  DeviceWork work = device_work_of(call, handle, context);
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
   refuse_uneven_parts_of_alike_ranks(call, work.payload, group.size(), context);
