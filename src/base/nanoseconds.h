@@ -1,4 +1,4 @@
-// Times as floating-point numbers, for figures that are estimated or printed.
+// Times and rates as floating-point numbers, for figures that are estimated or printed.
 #pragma once
 
 #include "kernbench/units.h"
@@ -7,6 +7,9 @@ namespace kernbench {
 
 constexpr double nanoseconds(Time time) {
   return static_cast<double>(time.count()) * 1e-3;
+}
+constexpr double bytes_per_ns(Bandwidth bandwidth) {
+  return static_cast<double>(bandwidth.count()) * 1e-9;
 }
 
 }  // namespace kernbench

@@ -162,8 +162,7 @@ report::RunResult execute_bench(const RunCommand& command, const Environment& en
     const ProgressDisplay progress(status, options);
     std::optional<SlowRunHint> hint;
     if (!command.quiet)
-      hint.emplace(options, environment.slow_run,
-                   [&](const RunProgress& reached) { say_slow(given, reached, status); });
+      hint.emplace(options, environment.slow_run, [&](const RunProgress& now) { say_slow(given, now, status); });
     const ExitWatch watch([&](std::optional<int> exit_status, const std::string& fiber) {
       divert.restore();
       on_exit(bench, exit_status, fiber);

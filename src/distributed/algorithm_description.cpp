@@ -10,8 +10,9 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "distributed/algorithm_cost.h"
 #include "distributed/collectives_file.h"
+#include "distributed/cost/algorithm_cost.h"
+#include "distributed/cost/automatic_choice.h"
 #include "distributed/ranks/pe_of_rank.h"
 #include "kernbench/error.h"
 #include "topology/network.h"
@@ -152,7 +153,7 @@ AlgorithmDescription describe_algorithm(const DescriptionRequest& request, const
   std::ranges::stable_sort(out.channels, {}, &ChannelDescription::from);
   if (!out.algorithm->steps) return out;
   for (const CostStep& step : out.algorithm->steps(group.shape())) describer.add_step(step);
-  out.cost_ns = cost_of(*out.algorithm, group, network).of(out.bytes.count());
+  out.cost_ns = GroupCosts(group, network).of(*out.algorithm).of(out.bytes.count());
   return out;
 }
 

@@ -61,7 +61,7 @@ struct AlgorithmSpec {
   std::shared_ptr<const Tuning> tuning = {};       // what the file `tune` says. Likewise
   bool operator==(const AlgorithmSpec&) const = default;
 
-  /// Whether the algorithm of an operation is chosen call by call (algorithm_cost.h).
+  /// Whether the algorithm of an operation is chosen call by call (cost/automatic_choice.h).
   bool is_automatic(CollectiveOperation operation) const { return algorithm_for(operation) == kAutomatic; }
   /// The name of its algorithm for an operation, or kAutomatic.
   const std::string& algorithm_for(CollectiveOperation operation) const {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "distributed/algorithm_cost.h"
 #include "distributed/block_shares.h"
+#include "distributed/cost/automatic_choice.h"
 #include "kernbench/error.h"
 #include "runtime/functions/device_kernels.h"
 #include "runtime/simulation.h"

@@ -233,16 +233,10 @@ std::optional<int> device_in_group(const GroupHandle& handle, const runtime::Hos
   return context.pe ? std::nullopt : handle.group->roster()->device_of(handle.global_rank);
 }
 
-}  // namespace
-
-std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
-  auto& context = runtime::current_context(call.name);
-  Group& group = *handle.group;
-  group.check_usable(context, call.name);
-  refuse_root_of_alike_ranks(call, context);
+/// What the tensors of a call say of its launch.
+DeviceWork device_work_of(const CollectiveCall& call, const GroupHandle& handle, const runtime::HostContext& context) {
   DeviceWork work;
   work.call = call.name;
-  const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);
   work.writes = call.writes;
   work.payload = payload_of(call.tensor, call.name, context);
   if (call.blocks) {
@@ -253,6 +247,63 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   } else if (!call.tensor.defined()) {
     work.payload.device = device_in_group(handle, context).value_or(work.payload.device);
   }
+  return work;
+}
+
+/// Names the ranks that have not called it, if there are some.
+std::shared_ptr<CallTimer> timer_of(const GroupHandle& handle, const std::string& what, Where where,
+                                    std::uint64_t sequence) {
+  return handle.timer([what, where, group = std::weak_ptr<Group>(handle.group), sequence] {
+    const auto alive = group.lock();
+    const auto missing = alive ? alive->order_check().missing(sequence) : std::vector<int>();
+    const std::string text = what + called_at_text(where);
+    return missing.empty() ? text + "," : fmt::format("{}, which ranks {} have not called,", text, set_text(missing));
+  });
+}
+
+/// The rounds of a call, whose late channels are opened.
+std::vector<Round> open_rounds(const CollectiveCall& call, Group& group, const CollectiveAlgorithm& algorithm,
+                               runtime::HostContext& context, const std::string& what) {
+  Communicator& communicator = group.communicator();
+  if (call.replicas) {
+    const Communicator::LateChannels own{algorithm.topology, communicator.number_of(*call.replicas)};
+    communicator.open_late(context, own, *call.replicas, what);
+    return {{1, group.size() - 1, own}};
+  }
+  std::vector<Round> rounds = rounds_of(group, algorithm, context);
+  for (const Round& round : rounds) {
+    if (round.late) communicator.open_late(context, *round.late, round.channels, what);
+  }
+  return rounds;
+}
+
+/// The turn of a round on its channels. An algorithm of the user's own that leaves messages in them fails its group.
+void set_turn(DeviceWork& work, const GroupHandle& handle, const CollectiveAlgorithm& algorithm, const Round& round,
+              std::size_t number, std::uint64_t sequence, const std::string& what) {
+  // The group may be destroyed while this is under way.
+  work.turn = [communicator = handle.group->shared_communicator(), group = handle.group, member = handle.member,
+               sequence, what, late = round.late, number, name = algorithm.name, is_own = algorithm.is_own] {
+    auto turn = communicator->turn(member, sequence, what, late, number);
+    if (turn && is_own)
+      turn->on_left_over([group, what, name](const ProgramError& error) {
+        group->fail_for(ProgramError(error.type(), fmt::format("{} by {}: {}", what, name, error.what())));
+      });
+    return turn;
+  };
+  work.turn_is_free = [communicator = handle.group->shared_communicator(), late = round.late] {
+    return communicator->turn_is_free(late);
+  };
+}
+
+}  // namespace
+
+std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool async_op) {
+  auto& context = runtime::current_context(call.name);
+  Group& group = *handle.group;
+  group.check_usable(context, call.name);
+  refuse_root_of_alike_ranks(call, context);
+  const std::int64_t bytes = call.blocks ? call.block_bytes : bytes_of(call.tensor);
+  DeviceWork work = device_work_of(call, handle, context);
   const tensor::DevicePart part = part_of(work.payload, context, call.name);
   describe(work.payload, context, call.fingerprint);
   refuse_uneven_parts_of_alike_ranks(call, work.payload, group.size(), context);
@@ -264,14 +315,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const std::string what =
       fmt::format("{} (sequence number {}) of {}", name(call.fingerprint.type), sequence, group.name());
   if (group.is_doomed(sequence)) return refuse(context, handle, sequence, what, async_op);
-  const auto timer =
-      handle.timer([what, where = call.fingerprint.where, group = std::weak_ptr<Group>(handle.group), sequence] {
-        const auto alive = group.lock();
-        const auto missing = alive ? alive->order_check().missing(sequence) : std::vector<int>();
-        const std::string text = what + called_at_text(where);
-        return missing.empty() ? text + ","
-                               : fmt::format("{}, which ranks {} have not called,", text, set_text(missing));
-      });
+  const auto timer = timer_of(handle, what, call.fingerprint.where, sequence);
   const auto scope = group.order_check().scope(sequence, [&] { return group.new_scope(context); });
   work.scope = scope;
   const auto keep = keep_outputs(context, scope, outputs_of(call));
@@ -282,34 +326,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (others_here && !async_op) runtime::host_wait(context, runtime::WaitFor::ranks, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
-  std::vector<Round> rounds;
-  if (call.replicas) {
-    const Communicator::LateChannels own{algorithm.topology, communicator->number_of(*call.replicas)};
-    rounds.push_back({1, group.size() - 1, own});
-    communicator->open_late(context, own, *call.replicas, what);
-  } else {
-    rounds = rounds_of(group, algorithm, context);
-    for (const Round& round : rounds) {
-      if (round.late) communicator->open_late(context, *round.late, round.channels, what);
-    }
-  }
-  // The group may be destroyed while this is under way.
-  const auto turn_of = [=, group = handle.group, member = handle.member](const Round& round, std::size_t number) {
-    return [communicator, group, member, sequence, what, late = round.late, number, name = algorithm.name,
-            is_own = algorithm.is_own] {
-      auto turn = communicator->turn(member, sequence, what, late, number);
-      if (turn && is_own)
-        turn->on_left_over([group, what, name](const ProgramError& error) {
-          group->fail_for(ProgramError(error.type(), fmt::format("{} by {}: {}", what, name, error.what())));
-        });
-      return turn;
-    };
-  };
-  const auto is_free_of = [communicator](const Round& round) {
-    return [communicator, late = round.late] { return communicator->turn_is_free(late); };
-  };
-  work.turn = turn_of(rounds.front(), 0);
-  work.turn_is_free = is_free_of(rounds.front());
+  const std::vector<Round> rounds = open_rounds(call, group, algorithm, context, what);
+  set_turn(work, handle, algorithm, rounds.front(), 0, sequence, what);
   const auto shares = shares_of(call, work.payload, group, context);
   if (shares) work.pes = shares->pes;
   work.body = body_of(algorithm, call, handle, rounds.front(), shares);
@@ -334,8 +352,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
         more.written = call.blocks->written;
         more.read = call.blocks->read;
         more.explain = explain;
-        more.turn = turn_of(rounds[i], i);
-        more.turn_is_free = is_free_of(rounds[i]);
+        set_turn(more, handle, algorithm, rounds[i], i, sequence, what);
         more.body = body_of(algorithm, call, handle, rounds[i]);
         launch_too(context, std::move(more));
       }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "distributed/algorithm_cost.h"
+#include "distributed/cost/automatic_choice.h"
 #include "distributed/group.h"
 #include "kernbench/collective_cost.h"
 #include "kernbench/error.h"

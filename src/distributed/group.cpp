@@ -9,10 +9,10 @@
 
 #include "base/error_text.h"
 #include "base/text.h"
-#include "distributed/algorithm_cost.h"
 #include "distributed/alike_ranks.h"
 #include "distributed/call_timer.h"
 #include "distributed/communicator.h"
+#include "distributed/cost/automatic_choice.h"
 #include "distributed/work_state.h"
 #include "kernbench/error.h"
 #include "runtime/host_wait.h"

@@ -1,6 +1,7 @@
 #include "hardware/command.h"
 
 #include "hardware/pe/command_queue.h"
+#include "hardware/traffic.h"
 
 namespace kernbench::hardware {
 
@@ -8,6 +9,10 @@ bool Command::sends() const {
   if (const auto* window = std::get_if<WindowWork>(&work)) return !window->reads;
   const auto* message = std::get_if<MessageWork>(&work);
   return message != nullptr && message->sends;
+}
+
+void Command::count_moved(std::span<const Stage> route, Bytes bytes) const {
+  if (traffic != nullptr) traffic->add(route, bytes);
 }
 
 Name Command::wait_name() const {

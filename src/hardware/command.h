@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,8 @@ class Command : public Counted, public sim::WaitNode {
   bool is_window() const { return std::holds_alternative<WindowWork>(work); }
   /// A message sent, or a put or signal.
   bool sends() const;
+  /// Tells `traffic`, if there is one, of bytes on a route.
+  void count_moved(std::span<const Stage> route, Bytes bytes) const;
   /// Of queue commands.
   Bytes queue_bytes() const { return is_window() ? window().bytes : message().bytes; }
 

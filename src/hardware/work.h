@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -17,16 +18,18 @@
 
 namespace kernbench::hardware {
 
+inline Bytes bytes_of(std::span<const StridedRange> ranges) {
+  Bytes sum;
+  for (const StridedRange& range : ranges) sum += range.total();
+  return sum;
+}
+
 /// The part of a DMA command that touches one memory: an HBM slice, or the SRAM of a cube.
 struct DmaLeg {
   PeCoordinate slice;                       // of the SRAM: the PE by whose port its bytes go
   std::vector<StridedRange> ranges;         // addresses local to the slice, or to the SRAM
   AddressSpace memory = AddressSpace::hbm;  // or sram
-  Bytes total() const {
-    Bytes sum{0};
-    for (const StridedRange& range : ranges) sum += range.total();
-    return sum;
-  }
+  Bytes total() const { return bytes_of(ranges); }
   bool in_sram() const { return memory == AddressSpace::sram; }
   /// Whether both touch one memory.
   bool meets(const DmaLeg& other) const {
@@ -35,6 +38,12 @@ struct DmaLeg {
     return slice == other.slice;
   }
 };
+
+inline Bytes bytes_of(std::span<const DmaLeg> legs) {
+  Bytes sum;
+  for (const DmaLeg& leg : legs) sum += leg.total();
+  return sum;
+}
 
 enum class DmaKind : std::uint8_t {
   read,       // HBM or SRAM to TCM

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "report/sums.h"
 
@@ -26,12 +27,11 @@ std::optional<DeviceUse> device_use(const RunResult& result) {
       use.least = device.device;
     }
     for (const WaitResult& idle : device.idle) {
-      WaitResult& all = causes[{idle.reason, idle.operation, idle.where}];
-      const Time time = sum(all.time, idle.time);
-      const std::int64_t count = sum(Time::picoseconds(all.count), Time::picoseconds(idle.count)).count();
-      all = idle;
-      all.time = time;
-      all.count = count;
+      WaitResult all = idle;
+      WaitResult& known = causes[{idle.reason, idle.operation, idle.where}];
+      all.time = sum(known.time, idle.time);
+      all.count = sum(known.count, idle.count);
+      known = std::move(all);
       use.idle = sum(use.idle, idle.time);
     }
   }

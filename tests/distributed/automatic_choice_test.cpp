@@ -1,4 +1,6 @@
 // The algorithm that is chosen for each all-reduce: what algorithms cost by the formula, and what groups use.
+#include "distributed/cost/automatic_choice.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "distributed/algorithm_cost.h"
 #include "distributed/algorithm_spec.h"
 #include "distributed/algorithms/pieces.h"
+#include "distributed/cost/algorithm_cost.h"
 #include "distributed/tuning.h"
 #include "kernbench/kernbench.h"
 #include "ranks.h"

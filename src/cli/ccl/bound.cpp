@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nanoseconds.h"
 #include "cli/ccl/tests.h"
 
 namespace kernbench::cli::ccl {
@@ -15,7 +16,7 @@ using topology::LinkKind;
 constexpr double kNanosecondsOfMicrosecond = 1e3;
 
 double rate_of(const Link& link) {
-  return link.failed ? 0 : static_cast<double>(link.spec.payload_rate().count()) * 1e-9;
+  return link.failed ? 0 : bytes_per_ns(link.spec.payload_rate());
 }
 
 }  // namespace

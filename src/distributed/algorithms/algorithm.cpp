@@ -88,10 +88,6 @@ const AlgorithmTableRef& shipped_algorithms() {
   return table;
 }
 
-std::span<const std::string_view> algorithm_names(CollectiveOperation operation) {
-  return shipped_algorithms()->names(operation);
-}
-
 bool can_be_automatic(CollectiveOperation operation) {
   const auto has_cost = [&](const CollectiveAlgorithm& each) { return each.operation == operation && each.steps; };
   return std::ranges::count_if(collective_algorithms(), has_cost) > 1;

@@ -123,7 +123,7 @@ struct CollectiveArguments {
 /// A channel from the PEs of one rank to their counterparts on another, by their places in the group.
 using RankPair = std::pair<int, int>;
 
-/// Messages of an algorithm that are under way at one time, as its cost sees them (algorithm_cost.h).
+/// Messages of an algorithm that are under way at one time, as its cost sees them (cost/algorithm_cost.h).
 using CostStep = collectives::Step;
 
 struct CollectiveAlgorithm {
@@ -194,7 +194,6 @@ const AlgorithmTableRef& shipped_algorithms();
 bool can_be_automatic(CollectiveOperation operation);
 
 /// Of the shipped table: see AlgorithmTable.
-std::span<const std::string_view> algorithm_names(CollectiveOperation operation);
 const CollectiveAlgorithm& find_collective_algorithm(CollectiveOperation operation, std::string_view name);
 /// The one that a group uses; of an operation whose algorithm is chosen call by call, the first one.
 const CollectiveAlgorithm& algorithm_for(const AlgorithmSpec& spec, CollectiveOperation operation);

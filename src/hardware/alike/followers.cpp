@@ -72,9 +72,7 @@ std::string what(const GraphRequest& request) {
 }
 
 std::string what(const CopyRequest& request) {
-  Bytes bytes;
-  for (const DmaLeg& leg : request.legs) bytes += leg.total();
-  return "a copy of " + to_text(bytes) + (request.to_device ? " from the host" : " to the host");
+  return "a copy of " + to_text(bytes_of(request.legs)) + (request.to_device ? " from the host" : " to the host");
 }
 
 std::string what(const PeerCopyRequest& request) {

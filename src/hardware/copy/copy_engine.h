@@ -31,6 +31,12 @@ struct PeerLeg {
   std::vector<StridedRange> from, to;  // of equal total; addresses local to the slices
 };
 
+inline Bytes bytes_of(std::span<const PeerLeg> legs) {
+  Bytes sum;
+  for (const PeerLeg& leg : legs) sum += bytes_of(leg.to);
+  return sum;
+}
+
 /// HBM slices of one SIP to those of another, moved by the copy engine of the source's IO chiplet over the fabric.
 struct PeerCopyRequest {
   SipId source;

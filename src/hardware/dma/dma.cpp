@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "hardware/agents.h"
 #include "hardware/dma/multicast.h"
-#include "hardware/traffic.h"
 #include "kernbench/error.h"
 #include "sim/errors.h"
 
@@ -95,8 +94,7 @@ void DmaQueue::start_legs(std::uint64_t flight) {
 }
 
 void DmaQueue::count(std::uint64_t part, std::span<const Stage> route) {
-  Traffic* const traffic = flight_of(part).command->traffic;
-  if (traffic != nullptr) traffic->add(route, leg_of(part).total());
+  flight_of(part).command->count_moved(route, leg_of(part).total());
 }
 
 void DmaQueue::start_read(std::uint64_t part) {

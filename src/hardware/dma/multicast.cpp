@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "hardware/dma/dma.h"
-#include "hardware/traffic.h"
 #include "topology/router_grid.h"
 
 namespace kernbench::hardware {
@@ -67,9 +66,7 @@ void Multicast::begin(Transport& transport, std::size_t number) {
     watched = watched || report.queue->command_of(report.flight).watched;
   }
   const Report& first = reports_.front();
-  if (Traffic* const traffic = first.queue->command_of(first.flight).traffic; traffic != nullptr) {
-    traffic->add(leg.tree->stages, reads_[number].total());
-  }
+  first.queue->command_of(first.flight).count_moved(leg.tree->stages, reads_[number].total());
   transport.multicast(first.queue->sender(DmaQueue::part(first.flight, number)), *leg.tree, leg.receivers,
                       reads_[number].ranges, sim::call<&Multicast::left_memory>(this, number),
                       watched ? &leg.log : nullptr);

@@ -5,7 +5,6 @@
 
 #include "hardware/agents.h"
 #include "hardware/ipcq/ipcq.h"
-#include "hardware/traffic.h"
 
 namespace kernbench::hardware {
 
@@ -20,11 +19,6 @@ MemoryPlace place_of(const Command& command) {
 
 bool has_bytes(const Command& command) {
   return command.window().bytes > Bytes(0);
-}
-
-/// A command of the window queue ends when its bytes have landed.
-void count(const Command& command, std::span<const Stage> route) {
-  if (command.traffic != nullptr) command.traffic->add(route, command.window().bytes);
 }
 
 }  // namespace
@@ -54,16 +48,17 @@ void WindowQueue::begin(Command& command) {
   if (access.landed) return announce(number);
   leaving_ = true;
   const MemoryPlace place = place_of(command);
-  count(command, environment_.memory.way(pe_, place));
+  command.count_moved(environment_.memory.way(pe_, place), command.window().bytes);
   environment_.memory.write(next_sender(), pe_, place, sim::call<&WindowQueue::departed>(this, number),
                             sim::call<&WindowQueue::landed>(this, number));
 }
 
 void WindowQueue::requested(std::uint64_t access) {
   const Command& command = *accesses_[access].command;
-  count(command,
-        environment_.memory.read(next_sender(), pe_, place_of(command), sim::call<&WindowQueue::read>(this, access),
-                                 sim::call<&WindowQueue::over>(this, access)));
+  const auto way =
+      environment_.memory.read(next_sender(), pe_, place_of(command), sim::call<&WindowQueue::read>(this, access),
+                               sim::call<&WindowQueue::over>(this, access));
+  command.count_moved(way, command.window().bytes);
 }
 
 void WindowQueue::read(std::uint64_t access) {

@@ -12,19 +12,6 @@ void append_place(Simulation& simulation, const SimulatedStorage& storage, const
   tile::append_data(pieces, simulation.environment(), piece, target, item_size(storage.descriptor()->dtype));
 }
 
-Bytes bytes_of(std::span<const hardware::DmaLeg> legs) {
-  Bytes sum;
-  for (const hardware::DmaLeg& leg : legs) sum += leg.total();
-  return sum;
-}
-Bytes bytes_of(std::span<const hardware::PeerLeg> legs) {
-  Bytes sum;
-  for (const hardware::PeerLeg& leg : legs) {
-    for (const hardware::StridedRange& range : leg.to) sum += range.total();
-  }
-  return sum;
-}
-
 StorageTransfer locate(Simulation& simulation, const SimulatedStorage& storage,
                        std::span<const tensor::DeviceBox> boxes, Replicas replicas) {
   StorageTransfer transfer;

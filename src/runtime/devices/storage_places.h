@@ -29,10 +29,6 @@ struct StorageTransfer {
   std::vector<BoxTransfer> boxes;
 };
 
-/// All that the legs of a copy move.
-Bytes bytes_of(std::span<const hardware::DmaLeg> legs);
-Bytes bytes_of(std::span<const hardware::PeerLeg> legs);
-
 /// Which of a box's replicas: that with the lowest coordinate, or every one.
 enum class Replicas : std::uint8_t { lowest, all };
 

@@ -109,7 +109,6 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// set here. With `finish` when everything is reduced.
   void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
               tile::library::ReduceOptions options, const torch::Tensor& out);
-  /// Statistics of the lines along the last `dimensions` (or one dimension), in f32, with extent 1 there.
   /// A reduction of dimensions that follow each other as that of one; false when it does not help.
   bool reduce_merged(const std::string& name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
                      const tile::library::ReduceOptions& options, const torch::Tensor& out);
@@ -134,6 +133,10 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void sort(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values, const torch::Tensor& indices);
   void sort_in_blocks(const SortCall& call, const torch::Tensor& x, const torch::Tensor& values,
                       const torch::Tensor& indices);
+  void normalize_lines(const tensor::Norm& norm, const std::vector<bool>& along, tile::library::Share share,
+                       const torch::Tensor& out);
+  void normalize_by_statistics(const tensor::Norm& norm, const std::vector<bool>& along, const torch::Tensor& out);
+  /// A new tensor in f32 for one value of each line, with extent 1 along it.
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,
   /// or as many as the PEs. Nothing when so many f32 tiles of a line do not fit into the TCM, or there are too few for

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/functions/device_kernels.h"
+#include "runtime/functions/tensor_lines.h"
 
 namespace kernbench::runtime {
 
@@ -14,13 +15,6 @@ using Tiles = std::vector<tl::Tile>;
 
 namespace {
 
-library::ReduceOptions options_over(std::span<const std::int64_t> dimensions, const Tensor& x) {
-  library::ReduceOptions options;
-  options.reduced.assign(static_cast<std::size_t>(x.dim()), false);
-  for (const std::int64_t d : dimensions) options.reduced[static_cast<std::size_t>(d)] = true;
-  return options;
-}
-
 /// The largest element of a line, or 0 where it is infinite: what exponents are taken from.
 tl::Tile finite(const tl::Tile& largest) {
   return tl::where(tl::abs(largest) == std::numeric_limits<float>::infinity(), 0.0F, largest);
@@ -29,7 +23,8 @@ tl::Tile finite(const tl::Tile& largest) {
 }  // namespace
 
 void SimulatedOperations::norm(const Tensor& x, std::span<const std::int64_t> dimensions, double p, const Tensor& out) {
-  library::ReduceOptions options = options_over(dimensions, x);
+  library::ReduceOptions options;
+  options.reduced = flags_of(dimensions, x.dim());
   const auto each = [&options](auto function) {
     options.map = [function](const Tiles& tiles, const library::Box&) { return function(tiles.front()); };
   };
@@ -50,7 +45,8 @@ void SimulatedOperations::norm(const Tensor& x, std::span<const std::int64_t> di
 }
 
 void SimulatedOperations::logsumexp(const Tensor& x, std::span<const std::int64_t> dimensions, const Tensor& out) {
-  library::ReduceOptions options = options_over(dimensions, x);
+  library::ReduceOptions options;
+  options.reduced = flags_of(dimensions, x.dim());
   const Tensor largest = line_statistic(x, options.reduced), sum = line_statistic(x, options.reduced);
   options.reduction = Reduction::maximum;
   reduce("logsumexp.max", x, {}, options, largest);

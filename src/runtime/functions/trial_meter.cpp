@@ -10,6 +10,7 @@
 #include "hardware/machine.h"
 #include "hardware/work.h"
 #include "runtime/simulation.h"
+#include "tile/library/gemm_vector_share.h"
 #include "tile/stream/operation_record.h"
 
 namespace kernbench::runtime {

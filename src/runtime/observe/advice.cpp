@@ -181,9 +181,10 @@ bool has_short_accesses(const LaunchResult& launch) {
 
 /// "gather: 71 % of the DMA on its critical path is setup and latency, not data, with 256 B for each ..."; empty: not
 /// so, or DMA is no great part of the launch.
-std::string small_transfers(const std::string& kernel, const LaunchResult& launch) {
+std::string small_transfers(const Kernel& kernel) {
   constexpr double kLeastDma = 0.25;  // of the launch
   constexpr std::int64_t kFew = 8;    // for each PE: there is nothing to put together
+  const LaunchResult& launch = *kernel.longest;
   if (is_collective(launch)) return {};
   Time dma, fixed;
   for (const PathPart& part : launch.critical_path) {
@@ -205,7 +206,7 @@ std::string small_transfers(const std::string& kernel, const LaunchResult& launc
   return fmt::format(
       "{}: {:.0f} % of the DMA on its critical path is setup and latency, with {} B for each of its DMA "
       "operations on average: use larger tiles, or have more loads under way at a time",
-      kernel, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
+      kernel.name, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
 }
 
 /// It waits for a program of another launch to begin.
@@ -273,6 +274,31 @@ std::string uneven_devices(const Kernel& kernel) {
       to_text(Time::picoseconds(sum.count() / count)), count);
 }
 
+/// A kernel without tensors, as a barrier's, has nothing to spread.
+std::string few_pes(const Kernel& kernel) {
+  const LaunchResult& launch = *kernel.longest;
+  if (launch.tensor_bytes == Bytes() || 2 * launch.pes >= launch.available_pes) return {};
+  return fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them", kernel.name,
+                     launch.pes, launch.available_pes);
+}
+
+std::string uneven_programs(const Kernel& kernel) {
+  const LaunchResult& launch = *kernel.longest;
+  if (!is_uneven(launch)) return {};
+  return fmt::format(
+      "{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: share its work more evenly",
+      kernel.name, launch.pes, 100 * share_of_programs(launch), launch.last_pe);
+}
+
+std::string short_accesses(const Kernel& kernel) {
+  const LaunchResult& launch = *kernel.longest;
+  if (!has_short_accesses(launch)) return {};
+  return fmt::format(
+      "{}: its accesses of HBM are so short that the channels are busy for {:.1f} times its bytes (cube.hbm.access): "
+      "let each load or store take whole rows, or more neighbours of a row",
+      kernel.name, static_cast<double>(launch.hbm_occupied.count()) / static_cast<double>(launch.hbm_bytes.count()));
+}
+
 }  // namespace
 
 std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints,
@@ -283,34 +309,13 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
         "the region of interest is empty: no simulated time passed in any range, and no launch was given in one");
   }
   for (const Kernel& kernel : main_kernels(result)) {
-    const LaunchResult& launch = *kernel.longest;
-    // A kernel without tensors, as a barrier's, has nothing to spread.
-    if (launch.tensor_bytes > Bytes() && 2 * launch.pes < launch.available_pes) {
-      warnings.push_back(fmt::format("{} runs on {} of {} PEs: spread its tensors over more PEs, or name more of them",
-                                     kernel.name, launch.pes, launch.available_pes));
-    }
-    // First, since what is said of times below may come of it.
-    const std::string copy = beside_a_copy(kernel, beside);
-    if (!copy.empty()) {
-      warnings.push_back(copy);
-    } else if (is_uneven(launch)) {
-      warnings.push_back(
-          fmt::format("{}: its {} PEs run programs for {:.0f} % of its time on average, {} for all of it: "
-                      "share its work more evenly",
-                      kernel.name, launch.pes, 100 * share_of_programs(launch), launch.last_pe));
-    }
-    if (has_short_accesses(launch)) {
-      const double ratio =
-          static_cast<double>(launch.hbm_occupied.count()) / static_cast<double>(launch.hbm_bytes.count());
-      warnings.push_back(
-          fmt::format("{}: its accesses of HBM are so short that the channels are busy for {:.1f} times its bytes "
-                      "(cube.hbm.access): let each load or store take whole rows, or more neighbours of a row",
-                      kernel.name, ratio));
-    }
     const SliceHints* of_slices = hints.find(kernel.name, marked);
     const bool of_library = of_slices != nullptr && of_slices->of_library;
-    for (std::string text : {uneven_devices(kernel), late_member(kernel),
-                             of_library ? std::string() : small_transfers(kernel.name, launch)}) {
+    // Times that it has beside a copy say nothing of the shares of its programs.
+    const std::string copy = beside_a_copy(kernel, beside);
+    for (std::string text :
+         {few_pes(kernel), copy.empty() ? uneven_programs(kernel) : copy, short_accesses(kernel),
+          uneven_devices(kernel), late_member(kernel), of_library ? std::string() : small_transfers(kernel)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
     if (of_slices != nullptr) add_slices(warnings, kernel, *of_slices);

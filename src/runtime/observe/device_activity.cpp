@@ -15,12 +15,12 @@ GivenBy given_by_now() {
   if (fiber == nullptr || fiber->local(sim::Fiber::Slot::kernel) != nullptr) return {};
   const auto* context = static_cast<const HostContext*>(fiber->local(sim::Fiber::Slot::host).get());
   if (context == nullptr) return {};
-  return {true,
-          false,
-          fiber->call(),
-          context->last_wait.call,
-          context->last_wait.ended,
-          context->last_wait.whom == WaitFor::device};
+  const auto& wait = context->last_wait;
+  return {.host = true,
+          .call = fiber->call(),
+          .wait = wait.call,
+          .wait_ended = wait.ended,
+          .for_device = wait.whom == WaitFor::device};
 }
 
 std::string_view name(IdleBefore::Reason reason) {
@@ -188,13 +188,13 @@ std::map<std::string, BesideCopies> DeviceActivity::beside_copies(bool of_window
 
 WaitResult DeviceActivity::wait_of(IdleBefore::Reason reason, const sim::ProgramCall& call, const Sum& sum,
                                    std::size_t span) {
-  return {std::string(name(reason)),
-          call.name == nullptr ? "" : call.name,
-          sim::place_text(call.where),
-          "",
-          "",
-          sum.time[span],
-          sum.count[span]};
+  return {.reason = std::string(name(reason)),
+          .operation = call.name == nullptr ? "" : call.name,
+          .where = sim::place_text(call.where),
+          .cause = {},
+          .cause_where = {},
+          .time = sum.time[span],
+          .count = sum.count[span]};
 }
 
 std::vector<WaitResult> DeviceActivity::before_launches(const std::vector<DeviceResult>& results,

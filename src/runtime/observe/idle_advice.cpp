@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -27,10 +28,7 @@ std::vector<std::string> idle_advice(const RunResult& result, const std::vector<
   const auto devices = static_cast<std::int64_t>(result.devices.size());
   const double share = devices == 0 ? 0 : all.in_seconds() / (static_cast<double>(devices) * span.in_seconds());
   if (!(share >= kLeastIdle) || gaps < kLeastGaps * devices) return {};
-  auto longest = causes.begin();
-  for (auto cause = causes.begin(); cause != causes.end(); ++cause) {
-    if (cause->second > longest->second) longest = cause;
-  }
+  const auto longest = std::ranges::max_element(causes, {}, [](const auto& cause) { return cause.second; });
   const auto& [reason, call, where] = longest->first;
   const std::string what = call.empty() ? "a call" : call;
   const std::string at = where.empty() ? what : what + " at " + where;

@@ -46,9 +46,7 @@ void add_wait(Arguments& arguments, std::string_view name, Time from, Time to) {
 
 void add_work(Arguments& arguments, const hardware::Command& command) {
   if (const auto* dma = std::get_if<hardware::DmaWork>(&command.work)) {
-    Bytes bytes{0};
-    for (const hardware::DmaLeg& leg : dma->legs) bytes += leg.total();
-    arguments.push_back({"bytes", bytes.count()});
+    arguments.push_back({"bytes", hardware::bytes_of(dma->legs).count()});
     arguments.push_back({"slices", static_cast<std::int64_t>(dma->legs.size())});
   } else if (const auto* gemm = std::get_if<hardware::GemmWork>(&command.work)) {
     arguments.push_back({"batch", gemm->batch});

@@ -59,7 +59,7 @@ const hardware::Command* continues(const TileState& addend, std::initializer_lis
     return operand != nullptr && operand->producer == addend.producer;
   };
   if (std::ranges::any_of(operands, uses)) return nullptr;
-  const auto& producer = static_cast<const KernelCommand&>(*addend.producer);
+  const auto& producer = command_of(*addend.producer);
   return producer.makes_tile == addend.number() ? &producer : nullptr;
 }
 

@@ -67,8 +67,7 @@ void LaunchAccount::add(const hardware::Command& command, const WorkSplit& split
   kind.work += times.finished - times.started - times.waited;
   kind.bound += split.bound.total();
   const auto* dma = std::get_if<hardware::DmaWork>(&command.work);
-  if (dma == nullptr) return;
-  for (const hardware::DmaLeg& leg : dma->legs) kind.bytes += leg.total();
+  if (dma != nullptr) kind.bytes += hardware::bytes_of(dma->legs);
 }
 
 void LaunchAccount::add(const ProgramStep& step, sim::AgentId agent) {

@@ -108,7 +108,7 @@ void Explainer::on_step(Program& program, const ProgramStep& step, const hardwar
     return;
   }
   const Time before = mine.at;
-  go_on(mine, key, step.start, step.end, ended(static_cast<const KernelCommand*>(cause), program.agent()));
+  go_on(mine, key, step.start, step.end, ended(command_of(cause), program.agent()));
   mine.may_extend = cause == nullptr && mine.at > before;
 }
 
@@ -222,7 +222,7 @@ bool Explainer::through_message(Path& path, const KernelCommand& receive, Time u
   if (!receive.explained.arrival) return false;
   const hardware::MessageArrival& way = *receive.explained.arrival;
   if (way.at >= until || way.sent >= way.at) return false;
-  const auto& send = static_cast<const KernelCommand&>(*receive.explained.send);
+  const auto& send = command_of(*receive.explained.send);
   const auto& fabric = machine_.fabric();
   const auto part_of = [&](const hardware::ServerTime& due) {
     return due.time > Time::zero() ? fabric.spec(due.server).part : PartId();

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tile/library/gemm_vector_share.h"
+
 namespace kernbench::tile::library {
 
 namespace {

@@ -4,8 +4,12 @@
 
 namespace kernbench::tile::library {
 
-std::vector<GemmTiles> tiles_beside(const GemmTiles& tiles, const GemmBlock& block, const GemmProblem& problem,
-                                    std::span<const std::int64_t> depths) {
+std::vector<std::int64_t> depths_of(const GemmProblem& problem) {
+  if (problem.depth > 0) return {problem.depth};
+  return {1, 2, 3, 5};
+}
+
+std::vector<GemmTiles> tiles_beside(const GemmTiles& tiles, const GemmBlock& block, const GemmProblem& problem) {
   constexpr std::int64_t kDeepest = 8;  // assumption
   std::vector<GemmTiles> all{tiles};
   const auto add = [&](std::int64_t GemmTiles::* extent, std::int64_t value, std::int64_t most) {
@@ -15,7 +19,7 @@ std::vector<GemmTiles> tiles_beside(const GemmTiles& tiles, const GemmBlock& blo
     if (other == tiles) return;
     all.push_back(other);
     if (extent == &GemmTiles::depth) return;
-    for (const std::int64_t depth : depths) {
+    for (const std::int64_t depth : depths_of(problem)) {
       other.depth = depth;
       if (depth != tiles.depth) all.push_back(other);
     }
@@ -44,6 +48,15 @@ std::vector<GemmPlan> in_smaller_folds(const GemmPlan& plan) {
   if (rows > 0 && plan.tile_m > rows) add({rows, plan.fold.columns});
   if (columns > 0 && plan.tile_n > columns) add({plan.fold.rows, columns});
   return all;
+}
+
+bool same_grid(const GemmPlan& one, const GemmPlan& other) {
+  return one.cubes == other.cubes && one.pes == other.pes;
+}
+
+bool same_steps(const GemmPlan& one, const GemmPlan& other) {
+  return same_grid(one, other) && tiles_of(one) == tiles_of(other) && one.more_k == other.more_k &&
+         one.edges.size() == other.edges.size();
 }
 
 }  // namespace kernbench::tile::library

@@ -11,6 +11,7 @@
 #include "kernbench/tl/program.h"
 #include "tile/compute/engine_work.h"
 #include "tile/library/gemm_units.h"
+#include "tile/library/gemm_vector_share.h"
 #include "topology/models.h"
 
 namespace kernbench::tile::library {
@@ -30,15 +31,6 @@ constexpr double kWeightOfOther = 0.1;
 /// Vector commands on each element of a tile that an epilogue takes.
 constexpr double kEpilogueCycles = 4;
 
-double per_ns(Bandwidth bandwidth) {
-  return static_cast<double>(bandwidth.count()) * 1e-9;
-}
-double links_of(const MeshExtent& mesh) {
-  return 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
-}
-double mean_distance(const MeshExtent& mesh) {
-  return (mesh.width + mesh.height) / 3.0;
-}
 /// Rows (or columns) of the array that an extent occupies, tile by tile.
 std::int64_t folds_of(std::int64_t extent, std::int64_t tile, std::int64_t array) {
   return extent / tile * tl::cdiv(tile, array) + tl::cdiv(extent % tile, array);
@@ -69,11 +61,11 @@ GemmEstimate::GemmEstimate(const GemmProblem& problem, const topology::Topology&
       fills_each_fold_(topology::gemm_model(topology.pe.gemm.model) == topology::GemmModel::scale_sim_os) {
   const auto& cube = topology.cube;
   const auto& mesh = topology.sip.cubes;
-  slice_ = per_ns(cube.slice_bandwidth());
-  channel_ = per_ns(cube.hbm.channel_bandwidth());
-  router_link_ = per_ns(cube.noc.link.payload_rate());
-  cube_links_ = per_ns(topology.sip.link.payload_rate());
-  tcm_ = per_ns(topology.pe.tcm.bandwidth);
+  slice_ = bytes_per_ns(cube.slice_bandwidth());
+  channel_ = bytes_per_ns(cube.hbm.channel_bandwidth());
+  router_link_ = bytes_per_ns(cube.noc.link.payload_rate());
+  cube_links_ = bytes_per_ns(topology.sip.link.payload_rate());
+  tcm_ = bytes_per_ns(topology.pe.tcm.bandwidth);
   issue_ = ns(topology.pe.control.issue);
   setup_ = ns(topology.pe.dma.setup);
   hbm_latency_ = ns(cube.hbm.latency);

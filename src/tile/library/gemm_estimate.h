@@ -35,6 +35,14 @@ struct GemmTiles {
   bool operator==(const GemmTiles&) const = default;
 };
 
+inline GemmTiles tiles_of(const GemmPlan& plan) {
+  return {plan.tile_m, plan.tile_n, plan.tile_k, plan.depth, plan.first_k};
+}
+inline void set_tiles(GemmPlan& plan, const GemmTiles& tiles) {
+  plan.tile_m = tiles.m, plan.tile_n = tiles.n, plan.tile_k = tiles.k;
+  plan.depth = tiles.depth, plan.first_k = tiles.first_k;
+}
+
 class GemmEstimate {
  public:
   /// `row_a`, `row_b`: elements that lie one after the other in a holder's memory of the operand.
@@ -46,6 +54,7 @@ class GemmEstimate {
   std::int64_t sum_bytes(const GemmTiles& tiles) const;
   /// Bytes of TCM that they may hold.
   std::int64_t tcm_budget() const { return budget_; }
+  bool fits(const GemmTiles& tiles) const { return tcm_bytes(tiles) <= budget_; }
 
   /// Nanoseconds from the programs' first instruction to the end of the last store.
   double time(const GemmBlock& block, const GemmTiles& tiles) const;

@@ -124,13 +124,6 @@ struct GemmPlan {
 
 constexpr std::int64_t kEpilogueTiles = 4;
 
-/// How much of a step of `length` along k the vector engine takes: about the plan's share, and never all.
-std::int64_t vector_length(const GemmPlan& plan, std::int64_t length);
-
-/// How many products of an element the vector engine adds up by fused multiply-adds, one after the other, before a sum
-/// adds up what the chains of a step of `k` have yielded: a power of two that divides k.
-std::int64_t chain_on_lanes(std::int64_t rows, std::int64_t columns, std::int64_t k);
-
 /// What was chosen, as names and values for people: "tile_k" "256".
 std::vector<std::pair<std::string, std::string>> choices(const GemmPlan& plan);
 

@@ -16,6 +16,13 @@ inline double ns(Time time) {
 inline double ns_of_byte(Bandwidth bandwidth) {
   return 1e9 / static_cast<double>(bandwidth.count());
 }
+/// Of a mesh: links, each way one, and on how many of them a message between two nodes goes on average.
+inline double links_of(const MeshExtent& mesh) {
+  return 2.0 * ((mesh.width - 1) * mesh.height + (mesh.height - 1) * mesh.width);
+}
+inline double mean_distance(const MeshExtent& mesh) {
+  return (mesh.width + mesh.height) / 3.0;
+}
 inline std::uint32_t channels_of_slice(const topology::Topology& topology) {
   return static_cast<std::uint32_t>(std::max(topology.cube.hbm.channels / topology.cube.pes.count(), 1));
 }

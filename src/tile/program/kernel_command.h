@@ -81,4 +81,18 @@ class KernelCommand final : public hardware::Command {
 
 using KernelCommandRef = Reference<KernelCommand>;
 
+// All commands of a PE's engines are those of kernels.
+inline KernelCommand& command_of(hardware::Command& command) {
+  return static_cast<KernelCommand&>(command);
+}
+inline KernelCommand* command_of(hardware::Command* command) {
+  return static_cast<KernelCommand*>(command);
+}
+inline const KernelCommand& command_of(const hardware::Command& command) {
+  return static_cast<const KernelCommand&>(command);
+}
+inline const KernelCommand* command_of(const hardware::Command* command) {
+  return static_cast<const KernelCommand*>(command);
+}
+
 }  // namespace kernbench::tile

@@ -42,9 +42,9 @@ DiffFormat diff_format_of(const std::string& text);
 report::TableKind report_of(const std::string& text);
 /// -b, -e, -i of ccl: "8", "32K", "128M", "1G" as nccl-tests take them (powers of 1024), or with a unit.
 Bytes ccl_size_of(const std::string& option, const std::string& text);
-/// Options of ccl that are whole numbers from `least` to 2^20.
-/// Of `-t`, which elsewhere names the topology.
+/// -t of ccl, which elsewhere names the topology.
 std::int64_t nccl_threads_of(const std::string& text);
+/// Options of ccl that are whole numbers from `least` to 2^20.
 std::int64_t ccl_number_of(const std::string& option, const std::string& text, std::int64_t least);
 /// -a of ccl: 0 to 3, as nccl-tests number them.
 ccl::Average ccl_average_of(const std::string& text);

@@ -1,4 +1,4 @@
-// What an algorithm of collectives costs on a group, and the choice of the one that costs least.
+// What an algorithm of collectives costs on a group.
 //
 // All messages of a step go at one time:
 //   latency = latencies * alpha, alpha that of a message; of the steps together, of the longest chain of messages in
@@ -138,38 +138,18 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
                       std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way, const AlgorithmSpec& spec,
                       const topology::Network& network);
 
-/// The same for a group with members.
-AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group,
-                      const topology::Network& network);
-
-/// For a group whose ranks are the SIPs, or PEs, of their global numbers, as they are unless a program moves them; so
-/// the choice is a function of the group, the machine and the bytes alone, the same on all ranks.
-class AutomaticChoice {
+/// What algorithms cost on one group with members, which must outlive this, as must the network.
+class GroupCosts {
  public:
-  /// Of the candidates for the operation those that can run on the group, over channels that fit beside those that it
-  /// has anyway.
-  AutomaticChoice(CollectiveOperation operation, const GroupDescription& of, std::span<const int> ranks,
-                  const topology::Network& network);
-  /// By the file of measurements, if the group's entry names one (AlgorithmSpec::tuning) with this operation and group
-  /// and its algorithms are candidates; else the first one of the table unless another one takes 2 % less.
-  const CollectiveAlgorithm& of(std::int64_t bytes) const;
-  /// Of those that accept the call; null: none does.
-  using Accepts = std::function<bool(const CollectiveAlgorithm&)>;
-  const CollectiveAlgorithm* of(std::int64_t bytes, const Accepts& accepts) const;
-  /// Why `taken`, which of() has returned for that size: "least cost", "only candidate", or "best by measurement in
-  /// FILE".
-  std::string reason(std::int64_t bytes, const CollectiveAlgorithm& taken) const;
-  const std::vector<AlgorithmCost>& costs() const { return costs_; }
+  GroupCosts(const GroupDescription& group, const topology::Network& network);
+  AlgorithmCost of(const CollectiveAlgorithm& algorithm) const;
 
  private:
-  /// Takes the measured algorithms of the group, if there are some. ConfigurationError for one that cannot run on it.
-  void take_measured(CollectiveOperation operation, const GroupDescription& group);
-  /// The measured one of a size; null below the first one that was measured.
-  const CollectiveAlgorithm* measured_of(std::int64_t bytes) const;
-
-  std::vector<AlgorithmCost> costs_;
-  std::map<std::int64_t, const CollectiveAlgorithm*> measured_;  // by the size from which on; else by cost
-  std::string file_;                                             // of the measurements
+  const GroupDescription& group_;
+  const topology::Network& network_;
+  GroupShape shape_;
+  std::vector<PeCoordinate> endpoints_;
+  double way_;
 };
 
 }  // namespace kernbench::distributed

@@ -1,18 +1,16 @@
-// Operations of a device along dimensions: in one launch where lines lie whole on a PE, else put together from several.
+// Reductions of a device along dimensions, and running sums: in one launch where lines lie whole on a PE, else put
+// together from several.
 #include <algorithm>
 #include <functional>
-#include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "kernbench/error.h"
 #include "runtime/functions/device_kernels.h"
+#include "runtime/functions/tensor_lines.h"
 #include "tensor/tensor_impl.h"
-#include "tile/library/normalize.h"
 #include "tile/library/reduce.h"
-#include "tile/library/top_k.h"
 
 namespace kernbench::runtime {
 
@@ -26,42 +24,19 @@ namespace {
 
 /// Fewer elements are not worth a second launch.
 constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
-/// Lines of at most so many elements are not worth further launches, even where there are fewer of them than PEs.
-/// Measured on ahbm-1sip: softmax of [2, 65536] takes 15.0 us in one launch, 19.3 in several.
-constexpr std::int64_t kShortLine = 64 * 1024;
 /// Where the placement cuts a reduced dimension, the PEs reduce what they hold first, when that is so many elements and
 /// so many of a line: one launch would read lines from all of them in short pieces. Measured on ahbm-1sip: sum(0) of
 /// f32 [4096, 4096] takes 10.2 us and not 18.7, of [8192, 8192] 22.4 and not 128; of [2048, 2048] 6.9 and not 6.1, of
 /// [1000, 16777], whose PEs have 8 elements of a line, 21.5 and not 19.1.
 constexpr std::int64_t kWorthLocalParts = 64 * 1024, kLongPart = 32;
-/// Elements of lines that each of their holders reads whole, where it has parts of several.
-constexpr std::int64_t kFewLines = 32 * 1024;
 /// Running sums of so many chunks are added by each part that needs them: another launch takes as long. An
 /// assumption.
 constexpr std::int64_t kFewChunks = 4;
 /// Results of fewer elements stay with the PEs that hold them.
 constexpr std::int64_t kWorthSpreading = 1024;
 
-std::vector<bool> flags_of(std::span<const std::int64_t> dimensions, std::int64_t rank) {
-  std::vector<bool> flags(static_cast<std::size_t>(rank), false);
-  for (const std::int64_t dimension : dimensions) flags[static_cast<std::size_t>(dimension)] = true;
-  return flags;
-}
-
-std::int64_t count_along(const Tensor& x, const std::vector<bool>& along) {
-  std::int64_t count = 1;
-  for (std::size_t d = 0; d < along.size(); ++d)
-    if (along[d]) count *= x.size(static_cast<std::int64_t>(d));
-  return count;
-}
-
 DType wide(DType dtype) {
   return is_floating_point(dtype) && item_size(dtype) < 4 ? DType::f32 : dtype;
-}
-
-/// Replicas are written by those that hold them.
-library::Share share_of(const std::vector<Tensor>& results) {
-  return std::ranges::any_of(results, is_replicated) ? library::Share::held : library::Share::spread;
 }
 
 /// The longest part of a view along a dimension that one shard holds.
@@ -99,6 +74,12 @@ std::optional<Merged> merge_reduced(const Tensor& x, const std::vector<bool>& re
   }
   if (sizes.size() == reduced.size() || x.numel() == 0 || !x.is_contiguous()) return std::nullopt;
   return Merged{x.view(sizes), std::move(flags)};
+}
+
+/// Sizes with `dimension` first, so that the default placement cuts it before all others.
+std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_t dimension) {
+  std::swap(sizes[0], sizes[dimension]);
+  return sizes;
 }
 
 }  // namespace
@@ -139,64 +120,6 @@ std::optional<SimulatedOperations::Chunks> SimulatedOperations::chunks_of(const 
   const Chunks chunks = chunks_as_held(x, reduced, readers);
   return chunks.count == 1 ? std::nullopt : std::optional(chunks);
 }
-
-namespace {
-
-/// Whether each holder has parts of few short lines, or of one: at most two boxes, as where one line ends and the next
-/// begins, with kFewLines elements of lines together.
-bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along) {
-  std::map<PeCoordinate, std::size_t> parts_of;
-  for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
-    for (const library::Box& part : library::parts_in(out, shard.offset, shard.shape)) {
-      std::int64_t lines = 1, elements = 1;
-      for (std::size_t d = 0; d < along.size(); ++d) {
-        if (!along[d]) lines *= part.shape[d];
-        elements *= along[d] ? out.sizes[d] : part.shape[d];
-      }
-      if ((lines > 1 && elements > kFewLines) || ++parts_of[shard.owner] > 2) return false;
-    }
-  }
-  return true;
-}
-
-/// Who reads which lines, where all holders work on their parts; none where a program has whole lines. One program for
-/// a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
-library::LineReaders readers_of_few_lines(const View& out, const std::vector<bool>& along, library::Share share) {
-  if (share != library::Share::spread || !has_parts_of_few_lines(out, along)) return {};
-  return library::line_readers(out, along);
-}
-
-}  // namespace
-
-std::optional<library::Share> SimulatedOperations::whole_lines(const Tensor& out, const std::vector<bool>& along,
-                                                               std::int64_t tiles) const {
-  const View view = kernel_view(out, true);
-  const auto& pe = simulation_.topology().pe;
-  const std::int64_t line = count_along(out, along);
-  if (out.numel() == 0) return library::Share::held;
-  if (!library::line_fits(line, pe.tcm.capacity.count() / std::max(pe.contexts, 1), tiles)) return std::nullopt;
-  const auto lies_whole = [&](const addressing::Shard& shard) {
-    return std::ranges::all_of(library::parts_in(view, shard.offset, shard.shape), [&](const library::Box& part) {
-      for (std::size_t d = 0; d < along.size(); ++d)
-        if (along[d] && part.shape[d] != view.sizes[d]) return false;
-      return true;
-    });
-  };
-  if (std::ranges::all_of(view.tensor.descriptor().shards, lies_whole)) return library::Share::held;
-  const auto pes = static_cast<std::int64_t>(holders({&out, 1}).size());
-  const bool few = 2 * (out.numel() / line) < pes && line > kShortLine;
-  return few || is_replicated(out) ? std::nullopt : std::optional(library::Share::spread);
-}
-
-namespace {
-
-/// Sizes with `dimension` first, so that the default placement cuts it before all others.
-std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_t dimension) {
-  std::swap(sizes[0], sizes[dimension]);
-  return sizes;
-}
-
-}  // namespace
 
 Tensor SimulatedOperations::partial_results(const Tensor& out, const Chunks& chunks, DType dtype) {
   std::vector<std::int64_t> sizes = out.sizes().vec();
@@ -264,8 +187,7 @@ void SimulatedOperations::reduce(std::string name, const Tensor& x, const std::v
   library::ReduceOptions rest = std::move(options);
   rest.map = nullptr;
   rest.compute = wide(rest.compute);
-  rest.reduced.assign(rest.reduced.size(), false);
-  rest.reduced[chunks->dimension] = true;
+  rest.reduced = flags_of(static_cast<std::int64_t>(chunks->dimension), x.dim());
   const bool spread = !is_replicated(out) && out.numel() >= kWorthSpreading;
   rest.share = spread ? library::Share::spread : library::Share::held;
   const std::vector<Tensor> both{x, out};
@@ -338,8 +260,7 @@ void SimulatedOperations::variance(const Tensor& x, std::span<const std::int64_t
 void SimulatedOperations::arg_reduce(const tensor::ArgReduction& reduction, const Tensor& x, const Tensor& out,
                                      const Tensor& values) {
   const bool largest = reduction.operation == tensor::ReduceOperation::argmax_nan;
-  std::vector<bool> reduced(static_cast<std::size_t>(x.dim()), false);
-  reduced[static_cast<std::size_t>(reduction.dimension)] = true;
+  const std::vector<bool> reduced = flags_of(reduction.dimension, x.dim());
   library::ArgReduceOptions options{
       .largest = largest, .dimension = static_cast<std::size_t>(reduction.dimension), .first = reduction.first};
   /// One launch; `known` may be undefined, and so may `best`.
@@ -372,102 +293,6 @@ void SimulatedOperations::arg_reduce(const tensor::ArgReduction& reduction, cons
   reduce(part_values, part_indices, out, values, spread ? holders(both) : std::vector<PeCoordinate>{});
 }
 
-void SimulatedOperations::top_k(const Tensor& x, std::int64_t dimension, bool largest, const Tensor& values,
-                                const Tensor& indices) {
-  const std::vector<Tensor> written{values, indices};
-  if (is_floating_point(x.scalar_type()) || item_size(x.scalar_type()) <= 4) {
-    const std::int64_t extent = x.size(dimension), lines = x.numel() / extent;
-    const auto& pe = simulation_.topology().pe;
-    const auto writers = static_cast<std::int64_t>(holders(written).size());
-    const auto programs = std::max(writers, static_cast<std::int64_t>(holders({&x, 1}).size()));
-    const std::int64_t k = values.size(dimension);
-    const auto sorted = library::plan_sort(pe, lines, extent, programs);
-    const auto first = library::plan_first(pe, lines, extent, k, programs);
-    const double rounds = library::top_k_ns(pe, lines, extent, k, writers);
-    SortCall call{"topk", dimension, {.descending = largest, .signed_zeros = true}, sorted};
-    if (first.sort.ns < sorted.ns) {
-      call.plan = first.sort;
-      call.group = first.group;
-    }
-    if (call.plan.ns < rounds) return sort(call, x, values, indices);
-  }
-  const library::TopKOptions options{
-      .largest = largest, .dimension = static_cast<std::size_t>(dimension), .share = share_of(written)};
-  launch({.name = "topk",
-          .written = written,
-          .read = {x},
-          .pes = holders(written),
-          .body = [source = kernel_view(x, false), best = kernel_view(values, true), where = kernel_view(indices, true),
-                   options] { library::top_k(source, best, where, options); }});
-}
-
-void SimulatedOperations::sort(const Tensor& x, std::int64_t dimension, bool descending, const Tensor& values,
-                               const Tensor& indices) {
-  const std::vector<Tensor> written{values, indices};
-  const std::int64_t extent = x.size(dimension);
-  const auto programs = static_cast<std::int64_t>(holders(written).size());
-  const auto plan = library::plan_sort(simulation_.topology().pe, x.numel() / extent, extent, programs);
-  sort({"sort", dimension, {.descending = descending}, plan}, x, values, indices);
-}
-
-void SimulatedOperations::sort(const SortCall& call, const Tensor& x, const Tensor& values, const Tensor& indices) {
-  if (call.plan.blocks > 1) return sort_in_blocks(call, x, values, indices);
-  const std::vector<Tensor> written{values, indices};
-  const library::SortOptions options{
-      .order = call.order, .dimension = static_cast<std::size_t>(call.dimension), .share = share_of(written)};
-  launch({.name = call.name,
-          .written = written,
-          .read = {x},
-          .pes = holders(written),
-          .body = [source = kernel_view(x, false), sorted = kernel_view(values, true),
-                   places = kernel_view(indices, true), options] { library::sort(source, sorted, places, options); }});
-}
-
-void SimulatedOperations::sort_in_blocks(const SortCall& call, const Tensor& x, const Tensor& values,
-                                         const Tensor& indices) {
-  const auto& [name, dimension, order, plan, group] = call;
-  const std::int64_t k = values.size(dimension), extent = x.size(dimension), lines = x.numel() / extent;
-  const std::vector<std::int64_t> rows{lines, extent}, padded{lines, plan.blocks * plan.block};
-  const std::vector<std::int64_t> results{lines, k};
-  const Tensor keys = temporary(x, padded, DType::i64), source = x.movedim(dimension, -1).reshape(rows);
-  launch({.name = name,
-          .written = {keys},
-          .read = {source},
-          .pes = {},
-          .body = [from = kernel_view(source, false), to = kernel_view(keys, true), by = order, how = plan] {
-            library::sort_blocks(from, by, how, to);
-          }});
-  const View all_keys = kernel_view(keys, true);
-  const auto merge = [&](std::function<void()> body) {
-    launch({.name = call.name, .written = {keys}, .read = {}, .pes = {}, .body = std::move(body)});
-  };
-  const library::FirstPlan first{plan, group};
-  for (std::int64_t apart = 1; group > 0 && apart < plan.blocks; apart *= group)
-    merge([all_keys, first, apart, k] { library::merge_first(all_keys, first, apart, k); });
-  if (group == 0) {
-    for (library::MergeLayer& layer : library::merge_layers(plan.blocks)) {
-      merge([all_keys, how = plan, pairs = std::move(layer)] { library::merge_blocks(all_keys, how, pairs); });
-    }
-  }
-  // Replicas are copies, and other orders of dimensions too.
-  const auto as_rows = [&](const Tensor& result) {
-    const Tensor moved = result.movedim(call.dimension, -1);
-    return !is_replicated(result) && moved.is_contiguous() ? moved.view(results)
-                                                           : temporary(result, results, result.scalar_type());
-  };
-  const Tensor sorted = as_rows(values), places = as_rows(indices);
-  launch({.name = name,
-          .written = {sorted, places},
-          .read = {keys},
-          .pes = {},
-          .body = [from = kernel_view(keys, false), to = kernel_view(sorted, true), where = kernel_view(places, true),
-                   by = order, how = plan] { library::read_keys(from, by, how, to, where); }});
-  for (const auto& [made, result] : {std::pair(sorted, values), std::pair(places, indices)}) {
-    const Tensor moved = result.movedim(dimension, -1);
-    if (!made.is_alias_of(result)) copy(made.view(moved.sizes()), moved);
-  }
-}
-
 void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension, const Tensor& out) {
   const auto along = static_cast<std::size_t>(dimension);
   const View target = kernel_view(out, true);
@@ -497,8 +322,7 @@ void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension
     const Tensor sums =
         partial_results(out, {.dimension = along, .count = count, .length = chunk, .one_each = one_each}, dtype);
     library::ReduceOptions options;
-    options.reduced.assign(static_cast<std::size_t>(x.dim()), false);
-    options.reduced[along] = true;
+    options.reduced = flags_of(dimension, x.dim());
     options.compute = dtype;
     options.chunked = along;
     options.chunk = chunk;
@@ -521,118 +345,6 @@ void SimulatedOperations::cumulative_sum(const Tensor& x, std::int64_t dimension
           .body = [source = kernel_view(x, false), totals, along, target] {
             library::cumulative_sum(source, totals, along, target);
           }});
-}
-
-void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool logarithm, const Tensor& out) {
-  const std::string name = logarithm ? "log_softmax" : "softmax";
-  std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
-  along[static_cast<std::size_t>(dimension)] = true;
-  if (const auto share = whole_lines(out, along, library::kLineTiles)) {
-    const View target = kernel_view(out, true);
-    const auto readers = readers_of_few_lines(target, along, *share);
-    launch({.name = name,
-            .written = {out},
-            .read = {x},
-            .pes = {},
-            .body = [source = kernel_view(x, false), target, logarithm, axis = static_cast<std::size_t>(dimension),
-                     share = *share, readers] {
-              if (!readers.empty())
-                library::softmax_parts(source, axis, logarithm, target, readers);
-              else
-                library::softmax(source, axis, logarithm, target, share);
-            }});
-    return;
-  }
-  const Tensor largest = line_statistic(x, along), sum = line_statistic(x, along);
-  library::ReduceOptions options;
-  options.reduced = along;
-  options.reduction = Reduction::maximum;
-  reduce(name + ".max", x, {}, options, largest);
-  options.reduction = Reduction::sum;
-  options.map = [](const Tiles& tiles, const library::Box&) { return tl::exp(tiles[0] - tiles[1]); };
-  reduce(name + ".sum", x, {largest}, options, sum);
-  map(name, {x, largest.expand(x.sizes()), sum.expand(x.sizes())}, out,
-      [logarithm](const Tiles& tiles, const library::Box&) {
-        const auto shifted = tl::cast(tiles[0], DType::f32) - tiles[1];
-        return logarithm ? shifted - tl::log(tiles[2]) : tl::exp(shifted) * (1.0F / tiles[2]);
-      });
-}
-
-void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out) {
-  const Tensor& x = norm.x;
-  std::vector<bool> along(static_cast<std::size_t>(x.dim()), false);
-  for (std::int64_t d = x.dim() - norm.dimensions; d < x.dim(); ++d) along[static_cast<std::size_t>(d)] = true;
-  const auto as_x = [&](const Tensor& parameter) {
-    return parameter.defined() ? parameter.expand(x.sizes()) : Tensor();
-  };
-  const Tensor scale = as_x(norm.weight), shift = as_x(norm.bias);
-  const bool adds = norm.residual.defined();
-  if (const auto share = whole_lines(out, along, adds ? library::kLineTilesWithSum : library::kLineTiles)) {
-    const auto view = [](const Tensor& tensor) {
-      return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
-    };
-    const library::NormOperands operands{kernel_view(x, false), view(norm.residual), view(scale), view(shift)};
-    const library::NormOptions options{static_cast<std::size_t>(norm.dimensions), norm.epsilon, norm.centred};
-    library::NormResults results{kernel_view(out, true)};
-    std::vector<Tensor> read{x}, written{out};
-    for (const Tensor& more : {norm.residual, scale, shift})
-      if (more.defined()) read.push_back(more);
-    if (adds) {
-      written.push_back(norm.sum);
-      results.sum = kernel_view(norm.sum, true);
-    }
-    const auto readers = readers_of_few_lines(results.out, along, *share);
-    launch({.name = norm.name(),
-            .written = std::move(written),
-            .read = std::move(read),
-            .pes = {},
-            .body = [operands, options, results, share = *share, readers] {
-              if (!readers.empty())
-                library::normalize_parts(operands, options, results, readers);
-              else
-                library::normalize(operands, options, results, share);
-            }});
-    return;
-  }
-  if (adds) {
-    map("add", {x, norm.residual}, norm.sum,
-        [](const Tiles& tiles, const library::Box&) { return tiles[0] + tiles[1]; });
-    tensor::Norm rest = norm;
-    rest.x = norm.sum;
-    rest.residual = {};
-    return normalize(rest, out);
-  }
-  std::string name = norm.name();
-  const bool centred = norm.centred;
-  library::ReduceOptions options;
-  options.reduced = along;
-  const auto count = static_cast<float>(count_along(x, along));
-  options.finish = [count](const tl::Tile& sum) { return sum / count; };
-  std::vector<Tensor> statistics, operands{x};
-  if (centred) {
-    statistics.push_back(line_statistic(x, along));
-    reduce(name + ".mean", x, {}, options, statistics.front());
-    operands.push_back(statistics.front().expand(x.sizes()));
-  }
-  options.map = [centred](const Tiles& tiles, const library::Box&) {
-    const auto difference = centred ? tiles[0] - tiles[1] : tiles[0];
-    return difference * difference;
-  };
-  const Tensor square = line_statistic(x, along);
-  reduce(name + ".square", x, statistics, options, square);
-  operands.push_back(square.expand(x.sizes()));
-  const bool scaled = scale.defined(), shifted = shift.defined();
-  if (scaled) operands.push_back(scale);
-  if (shifted) operands.push_back(shift);
-  map(std::move(name), operands, out,
-      [centred, scaled, shifted, epsilon = static_cast<float>(norm.epsilon)](const Tiles& tiles, const library::Box&) {
-        std::size_t next = 0;
-        auto tile = tl::cast(tiles[next++], DType::f32);
-        if (centred) tile = tile - tiles[next++];
-        tile = tile * tl::rsqrt(tiles[next++] + epsilon);
-        if (scaled) tile = tile * tl::cast(tiles[next++], DType::f32);
-        return shifted ? tile + tl::cast(tiles[next], DType::f32) : tile;
-      });
 }
 
 }  // namespace kernbench::runtime

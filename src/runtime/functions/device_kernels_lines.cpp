@@ -1,0 +1,194 @@
+// Functions of a device whose results depend on whole lines: softmax and norms.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "runtime/functions/device_kernels.h"
+#include "runtime/functions/tensor_lines.h"
+#include "tile/library/normalize.h"
+#include "tile/library/reduce.h"
+
+namespace kernbench::runtime {
+
+namespace library = tile::library;
+using library::Reduction;
+using library::View;
+using torch::Tensor;
+using Tiles = std::vector<tl::Tile>;
+
+namespace {
+
+/// Elements of lines that each of their holders reads whole, where it has parts of several.
+constexpr std::int64_t kFewLines = 32 * 1024;
+/// Whether each holder has parts of few short lines, or of one: at most two boxes, as where one line ends and the next
+/// begins, with kFewLines elements of lines together.
+bool has_parts_of_few_lines(const View& out, const std::vector<bool>& along) {
+  std::map<PeCoordinate, std::size_t> parts_of;
+  for (const addressing::Shard& shard : out.tensor.descriptor().shards) {
+    for (const library::Box& part : library::parts_in(out, shard.offset, shard.shape)) {
+      std::int64_t lines = 1, elements = 1;
+      for (std::size_t d = 0; d < along.size(); ++d) {
+        if (!along[d]) lines *= part.shape[d];
+        elements *= along[d] ? out.sizes[d] : part.shape[d];
+      }
+      if ((lines > 1 && elements > kFewLines) || ++parts_of[shard.owner] > 2) return false;
+    }
+  }
+  return true;
+}
+
+/// Who reads which lines, where all holders work on their parts; none where a program has whole lines. One program for
+/// a line would write a page of each holder: with 128 of them 1.9 us of TLB misses.
+library::LineReaders readers_of_few_lines(const View& out, const std::vector<bool>& along, library::Share share) {
+  if (share != library::Share::spread || !has_parts_of_few_lines(out, along)) return {};
+  return library::line_readers(out, along);
+}
+
+}  // namespace
+
+std::optional<library::Share> SimulatedOperations::whole_lines(const Tensor& out, const std::vector<bool>& along,
+                                                               std::int64_t tiles) const {
+  const View view = kernel_view(out, true);
+  const auto& pe = simulation_.topology().pe;
+  const std::int64_t line = count_along(out, along);
+  if (out.numel() == 0) return library::Share::held;
+  if (!library::line_fits(line, pe.tcm.capacity.count() / std::max(pe.contexts, 1), tiles)) return std::nullopt;
+  const auto lies_whole = [&](const addressing::Shard& shard) {
+    return std::ranges::all_of(library::parts_in(view, shard.offset, shard.shape), [&](const library::Box& part) {
+      for (std::size_t d = 0; d < along.size(); ++d)
+        if (along[d] && part.shape[d] != view.sizes[d]) return false;
+      return true;
+    });
+  };
+  if (std::ranges::all_of(view.tensor.descriptor().shards, lies_whole)) return library::Share::held;
+  const auto pes = static_cast<std::int64_t>(holders({&out, 1}).size());
+  const bool few = 2 * (out.numel() / line) < pes && line > kShortLine;
+  return few || is_replicated(out) ? std::nullopt : std::optional(library::Share::spread);
+}
+
+void SimulatedOperations::softmax(const Tensor& x, std::int64_t dimension, bool logarithm, const Tensor& out) {
+  const std::string name = logarithm ? "log_softmax" : "softmax";
+  const std::vector<bool> along = flags_of(dimension, x.dim());
+  if (const auto share = whole_lines(out, along, library::kLineTiles)) {
+    const View target = kernel_view(out, true);
+    const auto readers = readers_of_few_lines(target, along, *share);
+    launch({.name = name,
+            .written = {out},
+            .read = {x},
+            .pes = {},
+            .body = [source = kernel_view(x, false), target, logarithm, axis = static_cast<std::size_t>(dimension),
+                     share = *share, readers] {
+              if (!readers.empty())
+                library::softmax_parts(source, axis, logarithm, target, readers);
+              else
+                library::softmax(source, axis, logarithm, target, share);
+            }});
+    return;
+  }
+  const Tensor largest = line_statistic(x, along), sum = line_statistic(x, along);
+  library::ReduceOptions options;
+  options.reduced = along;
+  options.reduction = Reduction::maximum;
+  reduce(name + ".max", x, {}, options, largest);
+  options.reduction = Reduction::sum;
+  options.map = [](const Tiles& tiles, const library::Box&) { return tl::exp(tiles[0] - tiles[1]); };
+  reduce(name + ".sum", x, {largest}, options, sum);
+  map(name, {x, largest.expand(x.sizes()), sum.expand(x.sizes())}, out,
+      [logarithm](const Tiles& tiles, const library::Box&) {
+        const auto shifted = tl::cast(tiles[0], DType::f32) - tiles[1];
+        return logarithm ? shifted - tl::log(tiles[2]) : tl::exp(shifted) * (1.0F / tiles[2]);
+      });
+}
+
+namespace {
+
+Tensor expanded(const Tensor& parameter, const Tensor& x) {
+  return parameter.defined() ? parameter.expand(x.sizes()) : Tensor();
+}
+
+}  // namespace
+
+void SimulatedOperations::normalize(const tensor::Norm& norm, const Tensor& out) {
+  std::vector<bool> along(static_cast<std::size_t>(norm.x.dim()), false);
+  std::fill(along.end() - norm.dimensions, along.end(), true);
+  const bool adds = norm.residual.defined();
+  if (const auto share = whole_lines(out, along, adds ? library::kLineTilesWithSum : library::kLineTiles))
+    return normalize_lines(norm, along, *share, out);
+  if (!adds) return normalize_by_statistics(norm, along, out);
+  map("add", {norm.x, norm.residual}, norm.sum,
+      [](const Tiles& tiles, const library::Box&) { return tiles[0] + tiles[1]; });
+  tensor::Norm rest = norm;
+  rest.x = norm.sum;
+  rest.residual = {};
+  normalize(rest, out);
+}
+
+void SimulatedOperations::normalize_lines(const tensor::Norm& norm, const std::vector<bool>& along,
+                                          library::Share share, const Tensor& out) {
+  const Tensor scale = expanded(norm.weight, norm.x), shift = expanded(norm.bias, norm.x);
+  const auto view = [](const Tensor& tensor) {
+    return tensor.defined() ? std::optional(kernel_view(tensor, false)) : std::nullopt;
+  };
+  const library::NormOperands operands{kernel_view(norm.x, false), view(norm.residual), view(scale), view(shift)};
+  const library::NormOptions options{static_cast<std::size_t>(norm.dimensions), norm.epsilon, norm.centred};
+  library::NormResults results{kernel_view(out, true)};
+  std::vector<Tensor> read{norm.x}, written{out};
+  for (const Tensor& more : {norm.residual, scale, shift})
+    if (more.defined()) read.push_back(more);
+  if (norm.residual.defined()) {
+    written.push_back(norm.sum);
+    results.sum = kernel_view(norm.sum, true);
+  }
+  const auto readers = readers_of_few_lines(results.out, along, share);
+  launch({.name = norm.name(),
+          .written = std::move(written),
+          .read = std::move(read),
+          .pes = {},
+          .body = [operands, options, results, share, readers] {
+            if (!readers.empty())
+              library::normalize_parts(operands, options, results, readers);
+            else
+              library::normalize(operands, options, results, share);
+          }});
+}
+
+/// Of what is not added to anything: mean and mean square first, in launches of their own.
+void SimulatedOperations::normalize_by_statistics(const tensor::Norm& norm, const std::vector<bool>& along,
+                                                  const Tensor& out) {
+  const Tensor& x = norm.x;
+  const Tensor scale = expanded(norm.weight, x), shift = expanded(norm.bias, x);
+  std::string name = norm.name();
+  const bool centred = norm.centred;
+  library::ReduceOptions options;
+  options.reduced = along;
+  const auto count = static_cast<float>(count_along(x, along));
+  options.finish = [count](const tl::Tile& sum) { return sum / count; };
+  std::vector<Tensor> statistics, operands{x};
+  if (centred) {
+    statistics.push_back(line_statistic(x, along));
+    reduce(name + ".mean", x, {}, options, statistics.front());
+    operands.push_back(statistics.front().expand(x.sizes()));
+  }
+  options.map = [centred](const Tiles& tiles, const library::Box&) {
+    const auto difference = centred ? tiles[0] - tiles[1] : tiles[0];
+    return difference * difference;
+  };
+  const Tensor square = line_statistic(x, along);
+  reduce(name + ".square", x, statistics, options, square);
+  operands.push_back(square.expand(x.sizes()));
+  const bool scaled = scale.defined(), shifted = shift.defined();
+  if (scaled) operands.push_back(scale);
+  if (shifted) operands.push_back(shift);
+  map(std::move(name), operands, out,
+      [centred, scaled, shifted, epsilon = static_cast<float>(norm.epsilon)](const Tiles& tiles, const library::Box&) {
+        std::size_t next = 0;
+        auto tile = tl::cast(tiles[next++], DType::f32);
+        if (centred) tile = tile - tiles[next++];
+        tile = tile * tl::rsqrt(tiles[next++] + epsilon);
+        if (scaled) tile = tile * tl::cast(tiles[next++], DType::f32);
+        return shifted ? tile + tl::cast(tiles[next], DType::f32) : tile;
+      });
+}
+
+}  // namespace kernbench::runtime
