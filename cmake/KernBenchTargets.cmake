@@ -180,6 +180,13 @@ function(kernbench_test name)
   endif()
 endfunction()
 
+# all_cases_of(sim.every_order sim_test Order.*:Queue.*): a slow test in which these tests take all of their cases, of
+# which they take a part elsewhere (tests/support/all_cases.h).
+function(all_cases_of name program filter)
+  add_test(NAME ${name} COMMAND ${program} --gtest_filter=${filter})
+  set_tests_properties(${name} PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT KERNBENCH_WHOLE_TABLE=1)
+endfunction()
+
 # kernbench_fuzzer(topology SOURCES … DEPENDS …): one libFuzzer program (topology_fuzz); nothing outside the fuzz preset.
 # Its seeds are the files of tests/topology/fuzz_seeds/, or of a folder topology_fuzz_seeds/, if there is one.
 function(kernbench_fuzzer name)
