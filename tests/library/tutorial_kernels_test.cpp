@@ -255,7 +255,7 @@ Ran ran(const Tutorial& tutorial, bool grid) {
   return run;
 }
 
-/// Whether all rows of the document are measured; else the first few.
+/// Whether all rows of the document are measured; else the first two.
 bool measures_all_tutorials() {
   return takes_all_cases() || source_tree::updates_golden();
 }
@@ -265,7 +265,7 @@ TEST(TutorialKernels, TakeLittleLongerWithAGridThanOverLocalShardsAndComputeTheS
   NOT_UNDER_SANITIZERS("long");
   std::string table = "| kernel | sizes | grid | time | over local shards | ratio |\n|---|---|---|---|---|---|\n";
   const std::vector<Tutorial> all = tutorials();
-  for (const Tutorial& tutorial : std::span(all).first(measures_all_tutorials() ? all.size() : 3)) {
+  for (const Tutorial& tutorial : std::span(all).first(measures_all_tutorials() ? all.size() : 2)) {
     const Ran with_grid = ran(tutorial, true), local = ran(tutorial, false);
     EXPECT_TRUE(torch::equal(with_grid.result, local.result)) << tutorial.name;
     // Results of f16 are rounded once, weights of the attention too; sums of a product are some 45 in size.
