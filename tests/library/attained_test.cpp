@@ -132,7 +132,7 @@ const std::vector<Product> kFewRows{
 TEST(Attained, ProductsOfFewRowsGoThroughTheirWeightsOnce) {
   NOT_UNDER_SANITIZERS("long");
   std::string table = "| rows | weights | time | bound by |\n|---|---|---|---|\n";
-  for (const Product& product : measures_all() ? std::span(kFewRows) : std::span(kFewRows).subspan(3, 1)) {
+  for (const Product& product : std::span(kFewRows).first(measures_all() ? kFewRows.size() : 1)) {
     const Attained all = attained(product);
     EXPECT_LE(all.us, product.most) << text_of(product.a) << (product.linear ? " linear" : "");
     const std::string row = fmt::format("| {} | {} | {:.1f} us | {} |\n", product.a[0],
