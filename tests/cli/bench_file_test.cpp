@@ -326,6 +326,7 @@ TEST_F(BenchFileTest, ACacheThatCannotBeWrittenIsNoObstacle) {
 }
 
 TEST_F(BenchFileTest, ProcessesAtTheSameTimeShareACache) {
+  NOT_UNDER_SANITIZERS("four compilations");
   const std::string source = file(small("  std::cout << \"ran\\n\";"));
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < 4; ++i) processes.push_back(std::make_unique<Process>(command({source, "-q"})));
