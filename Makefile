@@ -6,6 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
+ASAN_LOG = build/asan-ubsan/Testing/Temporary/LastTest.log
 CXX_FILES = git ls-files -co --exclude-standard '*.h' '*.cpp' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
 # The shadow memory of ThreadSanitizer collides with some randomised address layouts.
 FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -66,6 +67,7 @@ asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call configured,asan-ubsan,KERNBENCH_BUILD_TESTS)
 	@cmake --build --preset asan-ubsan -j $(JOBS)
 	@ctest --preset asan-ubsan -j $(JOBS)
+	@echo "not under sanitizers: $$(grep -c '^not under sanitizers: ' $(ASAN_LOG)) tests, which say why in $(ASAN_LOG)"
 
 tsan: ## the tests of what has threads (label tsan) under ThreadSanitizer
 	@tools/setup build test

@@ -75,6 +75,10 @@ set(kernbench_layers_of_bytes base sim fabric hardware numerics tensor nn)
 # take a quarter less time to compile, and no more to run.
 set(kernbench_layers_of_calls parallel benches report cli)
 
+# Those of them that run on no fiber, whose stack is small. Under sanitizers they are not optimised at all, which makes them
+# a third as long to compile.
+set(kernbench_layers_of_runs report cli)
+
 # kernbench_layer(base SOURCES … DEPENDS … PRIVATE …): one static library per layer (kernbench_base).
 function(kernbench_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
@@ -85,6 +89,9 @@ function(kernbench_layer name)
   endif()
   if(name IN_LIST kernbench_layers_of_calls)
     target_compile_options(kernbench_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  if(KERNBENCH_SANITIZE AND name IN_LIST kernbench_layers_of_runs)
+    target_compile_options(kernbench_${name} PRIVATE -O0)
   endif()
   compile_in_batches(kernbench_${name})
   set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS kernbench_${name})
@@ -113,11 +120,17 @@ function(layers_below target out)
 endfunction()
 
 # Of an inline function that a test and a layer have compiled, the linker takes the first: here that of the layer, which
-# is optimised and has all checks.
+# is optimised and has all checks, and of a layer that is not optimised last.
 function(link_layers_first target)
   set(layers)
   layers_below(${target} layers)
   list(REMOVE_ITEM layers kernbench_benches)  # all benches would register themselves
+  foreach(name IN LISTS kernbench_layers_of_runs)
+    if(kernbench_${name} IN_LIST layers)
+      list(REMOVE_ITEM layers kernbench_${name})
+      list(APPEND layers kernbench_${name})
+    endif()
+  endforeach()
   list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_FILE:\\1>")
   target_link_options(${target} PRIVATE LINKER:--whole-archive ${layers} LINKER:--no-whole-archive)
 endfunction()
@@ -178,6 +191,13 @@ function(kernbench_test name)
   if(ARG_LABEL STREQUAL "tsan")
     add_dependencies(tsan_tests ${name}_test)
   endif()
+endfunction()
+
+# all_cases_of(sim.every_order sim_test Order.*:Queue.*): a slow test in which these tests take all of their cases, of
+# which they take a part elsewhere (tests/support/all_cases.h).
+function(all_cases_of name program filter)
+  add_test(NAME ${name} COMMAND ${program} --gtest_filter=${filter})
+  set_tests_properties(${name} PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT KERNBENCH_WHOLE_TABLE=1)
 endfunction()
 
 # kernbench_fuzzer(topology SOURCES … DEPENDS …): one libFuzzer program (topology_fuzz); nothing outside the fuzz preset.

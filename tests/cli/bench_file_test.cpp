@@ -225,6 +225,7 @@ TEST_F(BenchFileTest, OneOfSeveralBenchesIsChosenByName) {
 }
 
 TEST_F(BenchFileTest, TheCacheIsLeftWhenAnythingChanges) {
+  NOT_UNDER_SANITIZERS("six compilations");
   write(path("mine.h"), "inline int answer() { return 1; }\n");
   const std::string text = small("  std::cout << answer() << '\\n';", "#include \"mine.h\"");
   const std::string source = file(text);
@@ -251,6 +252,7 @@ TEST_F(BenchFileTest, TheCacheIsLeftWhenAnythingChanges) {
 }
 
 TEST_F(BenchFileTest, TheResultSaysFromWhichFilesItComesAndDiffSaysThatTheyChanged) {
+  NOT_UNDER_SANITIZERS("four compilations");
   file("constexpr int kStep = 1;\n", "step.h");
   const std::string source = file(small("  std::cout << kStep;", "#include \"step.h\"\n"));
   const auto result = [&](const std::string& name, std::vector<std::string> more = {}) {
@@ -300,6 +302,7 @@ TEST_F(BenchFileTest, AFullCacheIsSaidAndNoObstacle) {
 }
 
 TEST_F(BenchFileTest, ADamagedEntryIsMadeAnew) {
+  NOT_UNDER_SANITIZERS("five compilations");
   const std::string source = file(small("  std::cout << \"ran\\n\";"));
   EXPECT_EQ(run({source, "-q"}).out, "ran\n");
   const std::string whole = contents_of(entry());
@@ -323,6 +326,7 @@ TEST_F(BenchFileTest, ACacheThatCannotBeWrittenIsNoObstacle) {
 }
 
 TEST_F(BenchFileTest, ProcessesAtTheSameTimeShareACache) {
+  NOT_UNDER_SANITIZERS("four compilations");
   const std::string source = file(small("  std::cout << \"ran\\n\";"));
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < 4; ++i) processes.push_back(std::make_unique<Process>(command({source, "-q"})));
@@ -574,6 +578,7 @@ TEST_F(BenchFileTest, WhatAFileThrowsWhileItRegistersIsAnErrorOfTheFile) {
 }
 
 TEST_F(BenchFileTest, ALongRunShowsOnATerminalHowFarItIs) {
+  NOT_UNDER_SANITIZERS("three runs of two seconds");
   const std::string source = file(
       "#include <kernbench/kernbench.h>\n#include <chrono>\n"
       "namespace torch = kernbench::torch;\n"

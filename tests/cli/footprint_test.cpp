@@ -9,7 +9,7 @@ namespace kernbench::cli {
 namespace {
 
 TEST(FootprintTest, AllWeightsOfGpt3TakeLessThanAGibibyteOfTheHost) {
-  if (KERNBENCH_SANITIZED) GTEST_SKIP() << "a sanitizer's own memory would be measured";
+  if (KERNBENCH_SANITIZED) GTEST_SKIP() << "not under sanitizers: their own memory would be measured";
   const Finished run =
       cli::run({KERNBENCH_PROGRAM, "run", "gpt3_weights", "--topology", "ahbm-1sip", "--no-data", "-q", "--json", "-"});
   ASSERT_EQ(run.code, 0) << run.err;

@@ -51,9 +51,7 @@ std::string ending_of(const Loop& loop, bool data = true) {
 
 class ReadForEver : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "reads by the hundred thousand";
-  }
+  void SetUp() override { NOT_UNDER_SANITIZERS("reads by the hundred thousand"); }
 };
 
 TEST_F(ReadForEver, OfAnItemNamesTheReaderTheReadAndTheTensor) {

@@ -11,6 +11,7 @@
 #include "event_graph.h"
 #include "report/least_slots.h"
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::deadlocks_test {
 namespace {
@@ -203,7 +204,7 @@ void expect_as_analysed(const Communication& communication, Counts& counts) {
   }
 }
 
-constexpr std::uint64_t kGraphs = 250;  // of each part
+constexpr std::uint64_t kGraphs = kSanitized ? 60 : 250;  // of each part
 
 class QueueGraphs : public ::testing::TestWithParam<std::uint64_t> {};
 

@@ -12,7 +12,7 @@
 #include "kernbench/kernbench.h"
 #include "layouts.h"
 #include "spawning.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 
 namespace kernbench::testing::block_placements_test {
 namespace {
@@ -133,10 +133,10 @@ BlockOutcome run(const std::array<Layouts, 2>& in, const std::array<Layouts, 2>&
 
 TEST(BlockPlacements, RandomPairsGiveRightValuesOrAnError) {
   constexpr std::uint64_t kSeed = 20260711;
-  constexpr int kPairs = kSanitized ? 20 : 300;
+  const int pairs = number_of_cases(300, 60, 20);
   RandomLayouts random(kSeed);
   int right = 0, refused = 0;
-  for (int pair = 0; pair < kPairs; ++pair) {
+  for (int pair = 0; pair < pairs; ++pair) {
     const auto first = random.next();
     constexpr int kAgreeing = 2;  // of all four tensors that meet
     const std::array<Layouts, 2> in{random.next(first[0], kAgreeing), random.next(first[0], kAgreeing)};
@@ -154,8 +154,8 @@ TEST(BlockPlacements, RandomPairsGiveRightValuesOrAnError) {
       }
     }
   }
-  EXPECT_GT(right, kPairs);
-  EXPECT_GT(refused, kPairs);
+  EXPECT_GT(right, pairs);
+  EXPECT_GT(refused, pairs);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "distributed/algorithms/pat.h"
 #include "every_algorithm.h"
 #include "kernbench/kernbench.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing {
@@ -105,7 +106,7 @@ TEST(BruckAndPat, AreRightOnAnyNumberOfRanksOverEveryWiring) {
     for (const int ranks : {1, 2, 3, 4, 5, 8, 13, 16}) {
       for (const std::string& wiring : wirings) {
         if (ranks == 1 && wiring != "ring_1d") continue;
-        if (kSanitized && ++turn % 8 != 0) continue;
+        if (++turn % one_case_in(3, 16) != 0) continue;
         SCOPED_TRACE(wiring);
         SimulateOptions options = machine_of(ranks);
         options.overrides.push_back("system.sips.topology=" + wiring);
@@ -135,7 +136,7 @@ TEST(BruckAndPat, NeedOneSmallSlotOnly) {
 
 /// On shipped machines: all PEs of a SIP, and PEs that are ranks.
 TEST(BruckAndPat, AreRightOnTheShippedMachineAndOnPes) {
-  if (kSanitized) GTEST_SKIP() << "minutes under a sanitizer";
+  NOT_UNDER_SANITIZERS("long");
   SimulateOptions options;
   options.topology = "ahbm-2sip";
   options.overrides = {"system.sips.count=4"};
@@ -214,6 +215,7 @@ double us_of(const char* kernel, const char* entry, int ranks) {
 
 /// A step takes about a microsecond there, and a ring of 16 fifteen of them.
 TEST(BruckAndPat, TakeAsManyStepsAsALogarithm) {
+  NOT_UNDER_SANITIZERS("times only");
   const double around = us_of("ring_all_gather", "ring", 16);
   ASSERT_GT(around, 0);
   for (const auto& [kernel, entry] : {std::pair{"bruck_all_gather", "bruck"}, std::pair{"pat_all_gather", "pat"},

@@ -11,6 +11,7 @@
 #include "hardware/pe/pe.h"
 #include "runtime/streams/stream.h"
 #include "spawning.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench {
@@ -240,8 +241,9 @@ std::string run_chaos(const Chaos& chaos, Outcome& after) {
 class ChaosTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(ChaosTest, NothingIsLeftOfAFailure) {
-  constexpr std::uint64_t kSeeds = 25, kRun = kSanitized ? 2 : kSeeds;
-  for (std::uint64_t seed = GetParam() * kSeeds; seed < GetParam() * kSeeds + kRun; ++seed) {
+  constexpr std::uint64_t kSeeds = 25;
+  const auto run = static_cast<std::uint64_t>(number_of_cases(kSeeds, 8, 2));
+  for (std::uint64_t seed = GetParam() * kSeeds; seed < GetParam() * kSeeds + run; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Chaos chaos = chaos_of(seed);
     Outcome after, fresh;

@@ -15,6 +15,7 @@
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 #include "sim/fiber.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing::payload {
@@ -111,7 +112,7 @@ constexpr DPPolicy kOnePe{.num_cubes = 1, .num_pes = 1};
 
 TEST(CollectivePayload, OfARingIsTwiceAllButOneNthFromEachRank) {
   for (const int n : {2, 3, 4, 5, 8, 16}) {
-    if (kSanitized && n > 2) continue;
+    if ((kSanitized && n > 2) || (n > 5 && !takes_all_cases())) continue;
     const std::int64_t bytes = n * 128 * 64 * kItem;  // chunks of 64 elements on each of 128 PEs
     for (const char* algorithm : {"ring_allreduce", "bidirectional_ring_allreduce"}) {
       const Sent sent = all_reduce(shipped_by_number(n), algorithm, n, bytes / kItem);
@@ -180,7 +181,7 @@ TEST(CollectivePayload, OfHalvingWithRaggedChunksIsTheHalvesOfEachDistance) {
 
 /// A message from SIP to SIP passes as many links as the way has, its credit as many back.
 TEST(CollectivePayload, CountsOnEachLinkOfItsWay) {
-  if (kSanitized) GTEST_SKIP() << "timing only";
+  NOT_UNDER_SANITIZERS("times only");
   constexpr int kRanks = 4;
   const std::int64_t bytes = kRanks * 128 * 64 * kItem;
   const Sent sent = all_reduce(shipped(kRanks), "direct_allreduce", kRanks, bytes / kItem);
@@ -193,7 +194,7 @@ TEST(CollectivePayload, CountsOnEachLinkOfItsWay) {
 }
 
 TEST(CollectivePayload, OfRanksThatArePesIsTwiceAllButOneNthFromEachOfThem) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   struct Case {
     int sips, ranks;
     std::vector<std::string> overrides;
@@ -204,6 +205,7 @@ TEST(CollectivePayload, OfRanksThatArePesIsTwiceAllButOneNthFromEachOfThem) {
                         {4, 32, one_cube, {"ring_allreduce", "hierarchical_allreduce", "halving_doubling_allreduce"}},
                         {16, 128, one_cube, {"hierarchical_allreduce"}}};
   for (const auto& [sips, ranks, overrides, algorithms] : cases) {
+    if (sips > 4 && !takes_all_cases()) continue;
     const std::int64_t bytes = ranks * 16 * kItem;
     for (const std::string& algorithm : algorithms) {
       const Sent sent = all_reduce(shipped(sips, overrides), algorithm, ranks, bytes / kItem);

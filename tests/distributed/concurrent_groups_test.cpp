@@ -91,12 +91,12 @@ struct Sharing {
 
 /// All of them are done at about one time, after no longer than one after the other would have taken.
 TEST(ConcurrentGroups, WhoseMessagesMeetHaveEqualPartsOfTheLinks) {
+  NOT_UNDER_SANITIZERS("times only");
   constexpr std::int64_t kElements = 1 << 20;
   const Sharing cases[] = {{"the same ranks", 4, "ring_1d", {{0, 1, 2, 3}, {0, 1, 2, 3}}, 1.01},
                            {"a rank behind a switch", 3, "switched", {{0, 2}, {1, 2}}, 1.01},
                            {"a rank of three groups", 4, "switched", {{0, 1}, {0, 2}, {0, 3}}, 1.06}};
   for (const auto& [title, sips, wiring, groups, most] : cases) {
-    if (kSanitized && sips > 3) continue;
     SCOPED_TRACE(title);
     const std::vector<std::string> overrides{std::string("system.sips.topology=") + wiring};
     std::vector<bool> one(groups.size()), all(groups.size(), true);
@@ -114,6 +114,7 @@ TEST(ConcurrentGroups, WhoseMessagesMeetHaveEqualPartsOfTheLinks) {
 /// Of two groups that are each other's by rotation, and of one whose messages pass a SIP that another one sends from:
 /// what a SIP sends itself, over all lanes of its mesh, and what only passes through it have a link in turn.
 TEST(ConcurrentGroups, WhoseMessagesPassASipOnTheirWayHaveEqualPartsOfTheLinks) {
+  NOT_UNDER_SANITIZERS("times only");
   struct Crossing {
     int sips;
     std::vector<Members> groups;
@@ -122,7 +123,6 @@ TEST(ConcurrentGroups, WhoseMessagesPassASipOnTheirWayHaveEqualPartsOfTheLinks) 
   const Crossing cases[] = {
       {4, {{0, 2}, {1, 3}}, 1 << 20}, {4, {{0, 2}, {1, 2}}, 1 << 18}, {8, {{0, 3}, {1, 2}}, 1 << 18}};
   for (const auto& [sips, groups, elements] : cases) {
-    if (kSanitized && sips > 4) continue;
     SCOPED_TRACE(sips);
     const auto spans = run(sips, groups, {true, true}, elements);
     EXPECT_LE(std::max(spans[0].us(), spans[1].us()), 1.05 * std::min(spans[0].us(), spans[1].us()));

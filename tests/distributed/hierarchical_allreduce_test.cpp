@@ -96,7 +96,7 @@ std::int64_t sip_bytes(int sips, int ranks, std::int64_t elements, const std::st
 
 // Between SIPs each of the 32 PEs sends 2 (3 - 1)/3 of its 1/32: the payload is 4 S on all links together.
 TEST(HierarchicalAllReduce, BytesBetweenSipsAreTheLeastThatThereIs) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   constexpr int kSips = 3, kRanks = 96;
   constexpr std::int64_t kElements = std::int64_t{kRanks} * 4096, kBytes = kElements * 4;
   const std::int64_t bytes = sip_bytes(kSips, kRanks, kElements, kName);

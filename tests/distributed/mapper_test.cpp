@@ -11,6 +11,7 @@
 #include "distributed/shares.h"
 #include "every_algorithm.h"
 #include "kernbench/kernbench.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing::mapper {
@@ -60,11 +61,11 @@ Outcome all_reduce(const distributed::CollectiveAlgorithm& algorithm, int ranks,
 }
 
 TEST(Mapper, AllPesAreRightOfEveryAlgorithmAndNumberOfElements) {
+  std::size_t turn = 0;
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     for (const int ranks : {1, 2, 3}) {
-      if (kSanitized && ranks == 2) continue;
       for (const std::int64_t elements : {0, 1, 7, 300, 1023, 4096, 50'001}) {
-        if (kSanitized && elements == 50'001) continue;
+        if (++turn % one_case_in(2, 8) != 0) continue;
         SCOPED_TRACE(std::string(algorithm.name) + ", " + std::to_string(elements));
         const Outcome leader = all_reduce(algorithm, ranks, elements, "mapper: leader");
         const Outcome all = all_reduce(algorithm, ranks, elements, "mapper: all_pes");

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -25,6 +24,7 @@
 #include "pairwise.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing::matrix {
@@ -295,10 +295,6 @@ void run_cells(const CollectiveAlgorithm& algorithm, int ranks, const std::strin
   EXPECT_THAT(outcome.errors, Each(reason.empty() ? ::testing::Matcher<std::string>("") : HasSubstr(reason)));
 }
 
-bool whole_table() {
-  return std::getenv("KERNBENCH_WHOLE_TABLE") != nullptr;  // NOLINT(concurrency-mt-unsafe): nobody here sets it
-}
-
 TEST(Pairwise, EveryTwoValuesComeTogetherInAboutAsFewRowsAsTheyCan) {
   const std::vector<std::size_t> sizes{7, 5, 2, 4, 3};
   const auto rows = pairwise_cover(sizes);
@@ -349,7 +345,7 @@ TEST(CollectivesMatrix, IsRightOrRefusedOnAShippedMachine) {
   const std::vector<std::int64_t> counts{1, 7, 1023};
   const auto rows =
       pairwise_cover({counts.size(), kTypes.size(), kReductions.size(), kPlacements.size(), 2, kMemories.size()});
-  const std::size_t step = kSanitized ? 60 : whole_table() ? 1 : 3;
+  const std::size_t step = kSanitized ? 60 : takes_all_cases() ? 1 : 3;
   for (std::size_t turn = 0; turn < std::max(rows.size(), algorithms.size()); turn += step) {
     const Combination& row = rows[turn % rows.size()];
     const CollectiveAlgorithm& algorithm = algorithms[turn / step % algorithms.size()];
@@ -361,7 +357,7 @@ TEST(CollectivesMatrix, IsRightOrRefusedOnAShippedMachine) {
 }
 
 TEST(CollectivesMatrix, IsRightOrRefusedInEveryTypeOnEveryPlacementAndNumberOfElements) {
-  if (!whole_table()) GTEST_SKIP() << "minutes: make test-full";
+  if (!takes_all_cases()) GTEST_SKIP() << "minutes: make test-full";
   std::size_t turn = 0;
   for (const CollectiveAlgorithm& algorithm : distributed::collective_algorithms()) {
     for (const int ranks : kRanks) {
@@ -381,7 +377,7 @@ TEST(CollectivesMatrix, IsRightOrRefusedInEveryTypeOnEveryPlacementAndNumberOfEl
 
 /// One type of each width.
 TEST(CollectivesMatrix, IsRightForAMillionElements) {
-  if (!whole_table()) GTEST_SKIP() << "minutes: make test-full";
+  if (!takes_all_cases()) GTEST_SKIP() << "minutes: make test-full";
   constexpr std::int64_t kMillion = 1'000'000;
   for (const CollectiveAlgorithm& algorithm : distributed::collective_algorithms()) {
     const bool blocks = algorithm.operation >= CollectiveOperation::reduce_scatter &&

@@ -15,6 +15,7 @@
 #include "kernbench/kernbench.h"
 #include "level_fold.h"
 #include "ranks.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::testing::partials {
@@ -126,14 +127,21 @@ TEST(Partials, AllReplicasOfAllRanksAreAddedInTheDocumentedOrder) {
     cases.push_back({elements, {everywhere.cube, everywhere.pe, 2, 6}, {6, 2}});
     cases.push_back({elements, {everywhere.cube, everywhere.pe, 1, 2}, {2}});
   }
-  for (const int ranks : {1, 2, 3, 4, 5})
-    if (!kSanitized || ranks == 3) expect_exact(cases, ranks, machine(ranks));
+  for (const int ranks : {1, 2, 3, 4, 5}) {
+    if (kSanitized && ranks != 3) continue;
+    std::vector<Case> taken;
+    for (std::size_t i = static_cast<std::size_t>(ranks); i < cases.size(); i += one_case_in(2, 3))
+      taken.push_back(cases[i]);
+    expect_exact(taken, ranks, machine(ranks));
+  }
 }
 
 TEST(Partials, ManyRanksAndManyTiles) {
   const DPPolicy three{Placement::replicate, Placement::replicate, 3, 1};
   expect_exact({{70'001}}, 2, machine(2));
-  for (const int ranks : {8, 13, 16}) expect_exact({{7, three, {3}}, {1023, three, {3}}}, ranks, machine(ranks));
+  for (const int ranks : {8, 13, 16}) {
+    if (!kSanitized || ranks == 8) expect_exact({{7, three, {3}}, {1023, three, {3}}}, ranks, machine(ranks));
+  }
 }
 
 double combined(ReduceOp op, double a, double b) {

@@ -11,7 +11,7 @@
 #include "kernbench/kernbench.h"
 #include "layouts.h"
 #include "spawning.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 
 namespace kernbench::testing {
 namespace {
@@ -139,10 +139,10 @@ TEST(PlacementAgreement, ReplicasMeetReplicasOnlyWhereTheOtherRankHasThemToo) {
 
 TEST(PlacementAgreement, RandomPairsGiveRightValuesOrAnError) {
   constexpr std::uint64_t kSeed = 20260611;
-  constexpr int kPairs = kSanitized ? 50 : 400;
+  const int pairs = number_of_cases(400, 100, 30);
   RandomLayouts random(kSeed);
   int right = 0, refused = 0;
-  for (int pair = 0; pair < kPairs; ++pair) {
+  for (int pair = 0; pair < pairs; ++pair) {
     const auto layouts = random.next();
     for (const auto& operation : operations()) {
       const auto outcome = run(machine(), layouts, operation.call, operation.expected);
@@ -157,8 +157,8 @@ TEST(PlacementAgreement, RandomPairsGiveRightValuesOrAnError) {
       }
     }
   }
-  EXPECT_GT(right, kPairs / 2);
-  EXPECT_GT(refused, kPairs / 2);
+  EXPECT_GT(right, pairs / 2);
+  EXPECT_GT(refused, pairs / 2);
 }
 
 }  // namespace

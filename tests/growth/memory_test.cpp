@@ -44,17 +44,17 @@ std::int64_t held_after(int launches, bool data) {
 }
 
 TEST(MemoryTest, LaunchesThatAreOverHoldNothing) {
-  if (kSanitized) GTEST_SKIP();
+  NOT_UNDER_SANITIZERS("they have memory of their own");
   EXPECT_LT(held_after(4'000, false), 16'384);
 }
 
 TEST(MemoryTest, WithDataALaunchHoldsItsName) {
-  if (kSanitized) GTEST_SKIP();
+  NOT_UNDER_SANITIZERS("they have memory of their own");
   EXPECT_LT(held_after(4'000, true), 4'000 * 80 + 16'384);
 }
 
 TEST(MemoryTest, ReplicasOfAnUploadShareTheirBytes) {
-  if (kSanitized) GTEST_SKIP();
+  NOT_UNDER_SANITIZERS("they have memory of their own");
   constexpr std::int64_t kBytes = 4 << 20;
   SimulateOptions options;
   options.topology = "tiny";

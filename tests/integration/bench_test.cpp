@@ -12,6 +12,7 @@
 #include "programs.h"
 #include "report/sections/table.h"
 #include "report/text/utf8.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "support/test_files.h"
 #include "tests/support/source_tree.h"
@@ -107,7 +108,7 @@ TEST(Benches, HaveAReportOfOneScreen) {
 }
 
 TEST(Benches, HaveAReportOfOneScreenOnSixteenSips) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::map<std::string, std::map<std::string, std::string>> shared{
       {"ccl_allreduce", {{"ranks", "16"}}},
       {"ccl_collective", {{"ranks", "16"}}},
@@ -132,8 +133,7 @@ TEST(Benches, HaveAReportOfOneScreenOnSixteenSips) {
 /// As `kernbench run NAME` runs them, with the sizes that they have without parameters, and with as many ranks as SIPs;
 /// 8 heads and 8 experts do not divide into 16.
 TEST(Benches, HaveAReportOfOneScreenAtFullSizeOnSixteenSipsOfAShippedMachine) {
-  const char* const whole = std::getenv("KERNBENCH_WHOLE_TABLE");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  if (whole == nullptr) GTEST_SKIP() << "minutes: make test-full";
+  if (!takes_all_cases()) GTEST_SKIP() << "minutes: make test-full";
   for (const auto& bench : cli::built_in_benches()) {
     SimulateOptions options;
     options.topology = "ahbm-2sip";
@@ -171,6 +171,7 @@ TEST(Benches, TrainALanguageModelWithDataAndWithout) {
   SimulateOptions options;
   options.topology = "tiny";
   options.overrides = {"system.sips.count=2"};
+  options.quick_plans = true;
   const cli::ParameterTexts parameters{{"model", source_tree::path("tests/models/references/llama_tied")},
                                        {"tokens", "8"},
                                        {"dtype", "f32"},
@@ -204,6 +205,7 @@ RunResult run_small_llama(int devices, cli::ParameterTexts parameters, bool data
   options.topology = "tiny";
   options.overrides = {"system.sips.count=" + std::to_string(devices)};
   options.data = data;
+  options.quick_plans = true;
   if (!parameters.contains("model")) parameters["model"] = config;
   return run_built_in("gpt", parameters, options);
 }
@@ -247,6 +249,7 @@ TEST(Benches, CommunicateBesideTheirProductsWithTheSameChecks) {
       SimulateOptions options;
       options.topology = "tiny";
       options.overrides = {"system.sips.count=4"};
+      options.quick_plans = true;
       cli::ParameterTexts parameters{{"overlap", "yes"}, {"sequence_parallel", sequence}};
       parameters.insert(of->parameters.begin(), of->parameters.end());
       const RunResult result = run_built_in(bench, parameters, options);
@@ -285,7 +288,7 @@ TEST(Benches, CutTheLayersOfALanguageModelOverStages) {
 }
 
 TEST(Benches, FillTheStagesOfALanguageModelWithMicroBatches) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   cli::ParameterTexts parameters{{"tokens", "256"}, {"new_tokens", "0"}, {"batch", "8"}, {"pp", "4"}};
   const auto first_token = [&](const std::string& micro_batches) {
     parameters["micro_batches"] = micro_batches;
@@ -401,14 +404,15 @@ class NoPlans final : public PlanStore {
   void keep(std::string_view, std::string_view) override {}
 };
 
-// Ten runs with each number of threads: what comes out otherwise in one run of ten is missed by one bench in 24.
+// In the slow tests ten runs with each number of threads: what comes out otherwise in one run of ten is missed by one
+// bench in 24. Elsewhere two.
 TEST(Benches, AreTheSameInThirtyRunsWithAnyNumberOfThreads) {
   NoPlans none;
   for (const auto& what : cases()) {
     SimulateOptions options;
     options.threads = 1;
     const RunResult first = run(what, options);
-    for (int i = 0; i < (kSanitized ? 1 : 30); ++i) {
+    for (int i = 0; i < number_of_cases(30, 6, 1); ++i) {
       options.threads = 1 << (i % 3);
       options.plans = i < 3 ? &none : nullptr;  // in the others, those of other tests
       const RunResult again = run(what, options);
@@ -438,7 +442,7 @@ TEST(Benches, TheBreakdownOfALaunchAddsUpToItsTime) {
 }
 
 TEST(Benches, DoublingAnyBandwidthIsNeverMoreThanOnePercentSlower) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<std::pair<std::string, std::string>> resources{
       {"host.link.bandwidth", "128GB/s"},     {"sip.cubes.link.bandwidth", "512GB/s"},
       {"cube.noc.link.bandwidth", "256GB/s"}, {"cube.hbm.bandwidth", "2.4TB/s"},

@@ -21,6 +21,7 @@ RunResult run(const std::string& name, const std::string& topology, int sips,
   options.overrides = {"system.sips.count=" + std::to_string(sips)};
   options.overrides.insert(options.overrides.end(), overrides.begin(), overrides.end());
   options.data = data;
+  options.quick_plans = true;
   return run_built_in(name, parameters, options);
 }
 
@@ -54,7 +55,7 @@ TEST(CclAllreduce, OfARingWithoutWorldSizeHasARankOnEachSip) {
 
 // Buffers follow from a link's latency and bandwidth, after overrides too: larger ones change nothing.
 TEST(CclAllreduce, IsNotHeldBackByTheBuffersOfFasterLinks) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   double slower = 0;
   for (const char* bandwidth : {"200GB/s", "400GB/s", "800GB/s"}) {
     const std::string link = std::string("system.sips.link.bandwidth=") + bandwidth;
@@ -110,7 +111,7 @@ double bus_bandwidth(int sips, std::int64_t bytes, double ns) {
 }
 
 TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkBetweenSips) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const double reached = bus_bandwidth(2, 64 * kMebibyte, ns_of_all_reduce(2, 64 * kMebibyte));
   EXPECT_GE(reached, 0.95 * kSipLink);
   EXPECT_LE(reached, kSipLink);
@@ -125,7 +126,7 @@ double bus_bandwidth_by_line(int sips, const char* wiring, const std::string& al
 }
 
 TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const char* wiring : {"ring_1d", "switched"}) {
     const double reached = bus_bandwidth_by_line(4, wiring, "ring_allreduce");
     EXPECT_GE(reached, 0.95 * kSipLink) << wiring;
@@ -134,7 +135,7 @@ TEST(CclAllreduce, ReachesTheBandwidthOfTheLinkOnMoreSipsAndInOtherWirings) {
 }
 
 TEST(CclAllreduce, ReachesTheBandwidthOfAllLinksOfASip) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const auto expect_share = [](const char* wiring, const char* algorithm, int links, double share) {
     const double reached = bus_bandwidth_by_line(4, wiring, algorithm);
     EXPECT_GE(reached, share * links * kSipLink) << wiring;
@@ -149,7 +150,7 @@ TEST(CclAllreduce, ReachesTheBandwidthOfAllLinksOfASip) {
 }
 
 TEST(CclAllreduce, TakesTheBestAlgorithmByItself) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const double automatic = ns_of_all_reduce(4, 8 * kMebibyte, {}, "");
   EXPECT_EQ(automatic, ns_of_all_reduce(4, 8 * kMebibyte, {}, "bidirectional_ring_allreduce"));
   EXPECT_LE(automatic, 0.6 * ns_of_all_reduce(4, 8 * kMebibyte));
@@ -164,7 +165,7 @@ TEST(CclAllreduce, IsBoundByTheMeshWhereTheIoChipletIsAtItsCorner) {
 
 // The link carries (n - 1)/n of the larger tensor in each direction of the ring.
 TEST(CclCollective, ReachesTheBandwidthOfTheLinkBetweenSips) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const char* operation : {"all_gather", "reduce_scatter"}) {
     const auto result =
         run("ccl_collective", "ahbm-2sip", 2,
@@ -239,7 +240,7 @@ TEST(TpBlock, RefusesHeadsThatTheDevicesCannotShare) {
 
 // From two sizes, so that the time for the launch and the first and last step does not count.
 TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const int link : {200, 400, 800}) {
     const std::vector<std::string> overrides{"system.sips.link.bandwidth=" + std::to_string(link) + "GB/s"};
     const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
@@ -251,7 +252,7 @@ TEST(CclAllreduce, ScalesWithTheLinkBetweenSips) {
 }
 
 TEST(CclAllreduce, ALinkOfFourTimesTheLatencyKeepsItsBandwidth) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<std::string> overrides{"system.sips.link.latency=2us"};
   const double half = ns_of_all_reduce(2, 8 * kMebibyte, overrides),
                whole = ns_of_all_reduce(2, 16 * kMebibyte, overrides);

@@ -81,7 +81,9 @@ const std::vector<Case>& cases() {
 }
 
 void compare(torch::ScalarType type, double tolerance) {
-  simulate(tiny(), [&] {
+  SimulateOptions options = tiny();
+  options.quick_plans = true;
+  simulate(options, [&] {
     torch::manual_seed(11);
     const Tensor x = torch::randn({6, 10}).to(type), y = torch::randn({6, 10}).to(type);
     const Tensor device_x = x.to("ahbm"), device_y = y.to("ahbm");
@@ -107,6 +109,7 @@ TEST(DeviceFunctions, TakeTheSameTimesWithoutData) {
   const auto run = [](bool data) {
     SimulateOptions options = tiny();
     options.data = data;
+    options.quick_plans = true;
     return simulate(options, [] {
       const Tensor x = torch::ones({6, 10}, torch::device("ahbm")), y = x + 1;
       for (const Case& c : cases()) c.function(x, y);

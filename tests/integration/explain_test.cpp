@@ -806,7 +806,7 @@ TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {
 
 // 128 PEs send over one link: what holds a message up has filled all buffers from the link back to the PE.
 TEST(Explain, OnAShippedMachineTheLinkBetweenSipsIsNamedForWhatQueuesUpBeforeIt) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const auto all_reduce = [](const std::vector<std::string>& overrides) {
     SimulateOptions options;
     options.topology = "ahbm-2sip";

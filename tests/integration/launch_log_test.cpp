@@ -42,6 +42,7 @@ void program() {
 
 RunResult run(std::size_t detailed, bool whole_run = false) {
   SimulateOptions options = tiny({});
+  options.quick_plans = true;
   options.detailed_launches = detailed;
   options.whole_run = whole_run;
   RunResult result = simulate(options, program);

@@ -32,7 +32,7 @@ double share_of_peak(const RunResult& result) {
 }
 
 TEST(LibraryBenches, GemmOf4096AttainsMoreThan85PercentOfTheRoofline) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   // 4096^3 of f16 on 128 PEs of 64 x 64 at 1 GHz: 131.07 us at the peak, from the command to the completion at the
   // host.
   for (const auto& [placement, order] : {std::pair{"columns", "exact"}, std::pair{"cube_rows", "any"}}) {
@@ -121,7 +121,7 @@ TEST(LibraryBenches, RooflineChecksItsProducts) {
 // those behind it: with four channels chosen by address they reach 0.6 of the bandwidth or more, and not in order of
 // size.
 TEST(LibraryBenches, MemorySweepGrowsWithTheBlockUpToTheNarrowestPart) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   BenchOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;

@@ -15,6 +15,7 @@
 #include "kernbench/units.h"
 #include "memory_model.h"
 #include "programs.h"
+#include "support/all_cases.h"
 #include "tile/program/program.h"
 
 namespace kernbench {
@@ -28,7 +29,8 @@ using testing::run_random_accesses;
 using testing::tiny;
 
 TEST(MemoryForms, EveryLaneIsThatOfAPlainInterpreterInProgramOrder) {
-  for (std::uint32_t seed = 0; seed < (kSanitized ? 40 : 1200); ++seed) {
+  const auto seeds = static_cast<std::uint32_t>(number_of_cases(1200, 300, 40));
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     run_random_accesses(seed, {.cubes = seed % 3 == 0 ? 4 : 1});
     if (HasFailure()) return;
   }

@@ -61,7 +61,7 @@ TEST(Misuse, AKernelThatPollsUnchangedMemoryForEverIsALivelock) {
   };
   constexpr int kLineOfLoop = __LINE__ - 6;
   SimulateOptions options = tiny();
-  options.max_polls = 20'000;
+  options.max_polls = 2'000;
   EXPECT_EQ(error_type_of(poll, options), "LivelockError");
   EXPECT_THAT(error_of(poll, options),
               ::testing::ContainsRegex("\n  sip0\\.cube0\\.pe0 spin#0 sleeps until [^\n]* \\(last known at "

@@ -13,6 +13,7 @@
 #include "built_in_bench.h"
 #include "programs.h"
 #include "runtime/context.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "topology/network.h"
 
@@ -96,7 +97,7 @@ TEST(PlacementBenches, CopiesOfOneChunkTakeTheTimeOfTheLaw) {
 }
 
 TEST(PlacementBenches, CopiesGrowWithTheirSizeUpToTheHostLink) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const char* place : {"near_pe", "far_pe", "device"}) {
     auto options = on_tiny({{"factor", "4"}, {"place", place}});
     options.data = false;
@@ -129,7 +130,7 @@ TEST(PlacementBenches, CopiesWithinADeviceAreBoundByItsSlicesAndScaleWithItsPes)
 }
 
 TEST(PlacementBenches, CopiesOfAGibibyteRunWithoutData) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   auto options = on_tiny({{"smallest", "1073741824"}, {"largest", "1073741824"}});
   options.data = false;
   const RunResult result = run("copy_bandwidth", options);
@@ -246,7 +247,7 @@ TEST(PlacementBenches, WeightsAreAllocatedAddressedAndGivenBackUnderEveryPlaceme
 }
 
 TEST(PlacementBenches, EveryPeReadsItsSliceOnALargeMachine) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const auto& [rows, columns] : {std::pair{"37", "29"}, std::pair{"150", "3"}}) {
     BenchOptions options;
     options.topology = "ahbm-1sip";
@@ -360,8 +361,9 @@ TEST(PlacementBenches, QkvIsRightUnderEveryPlacementInEveryDtypeAndOrder) {
 }
 
 TEST(PlacementBenches, QkvOnTinyIsWithinSevenPercentOfTheFastestWhereLeastMovesAndOfTheSlowestWhereMost) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  const auto options = on_tiny({{"hidden", "512"}, {"tokens", "512"}}, {"sip.cubes.mesh=[2, 2]"});
+  NOT_UNDER_SANITIZERS("long");
+  auto options = on_tiny({{"hidden", "512"}, {"tokens", "512"}}, {"sip.cubes.mesh=[2, 2]"});
+  options.quick_plans = !takes_all_cases();
   std::vector<Cost> costs;
   for (const char* layout : kLayouts) costs.push_back(cost_of(options, layout));
   const auto [fastest, slowest] = std::ranges::minmax(costs, {}, &Cost::ns);

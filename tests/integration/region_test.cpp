@@ -530,7 +530,7 @@ TEST(Distance, BytesOfALaunchAreSplitByWhereTheyAre) {
 }
 
 TEST(Distance, AKernelThatReadsBytesManyTimesIsNotToldToStayAtHome) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   SimulateOptions options;
   options.data = false;
   const RunResult result = simulate(options, [] {

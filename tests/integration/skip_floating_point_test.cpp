@@ -53,6 +53,7 @@ TEST(SkipFloatingPoint, BenchesTakeTheSameTimeAndSkipTheirFloatingChecks) {
     SimulateOptions options;
     options.topology = "tiny";
     options.overrides = {"sip.cubes.mesh=[2, 1]"};
+    options.quick_plans = true;
     const RunResult all = run_built_in(each.bench, each.parameters, options);
     options.skip_floating_point_ops = true;
     const RunResult skipped = run_built_in(each.bench, each.parameters, options);

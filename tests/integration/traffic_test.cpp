@@ -14,7 +14,7 @@
 #include "hardware/machine.h"
 #include "hardware/server_kind.h"
 #include "programs.h"
-#include "runtime/functions/gemm_trial.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "tile/library/gemm_plan.h"
 #include "topology/load.h"
@@ -169,11 +169,12 @@ TEST(TrafficMeter, NamesTheServerThatWasBusyLongest) {
 // ---- gpt3_qkv ------------------------------------------------------------------------------------------------------
 
 RunResult run_qkv(const char* topology, const std::map<std::string, std::string>& parameters,
-                  std::vector<std::string> overrides = {}) {
+                  std::vector<std::string> overrides = {}, bool quick_plans = false) {
   SimulateOptions options;
   options.topology = topology;
   options.data = false;
   options.overrides = std::move(overrides);
+  options.quick_plans = quick_plans;
   RunResult result = run_built_in("gpt3_qkv", parameters, options);
   if (result.error) throw std::runtime_error(result.error->message);
   return result;
@@ -218,24 +219,14 @@ struct Placed {
   }
 };
 
-/// All transfers of X W, walked as the library's plan says (tile/library/gemm_plan.h). `overridden`: options with the
-/// machine.
-Count count_product(const SimulateOptions& overridden, const topology::Topology& machine, const DPPolicy& policy,
-                    std::int64_t tokens, std::int64_t hidden) {
+/// All transfers of X W, walked as the library's quick plan says (tile/library/gemm_plan.h).
+Count count_product(const topology::Topology& machine, const DPPolicy& policy, std::int64_t tokens,
+                    std::int64_t hidden) {
   const std::int64_t columns = 3 * hidden;
   const Placed x({}, tokens, hidden, machine), w(policy, hidden, columns, machine), out({}, tokens, columns, machine);
   const auto pes = all_pes(machine);
-  tile::library::GemmPlan plan;
-  SimulateOptions timing_only = overridden;
-  timing_only.data = false;
-  simulate(timing_only, [&] {
-    const auto options = torch::dtype(torch::kHalf).device("ahbm").placement(DPPolicy{});
-    const runtime::TrialProduct product{torch::empty({tokens, hidden}, options),
-                                        torch::empty({hidden, columns}, options.placement(policy)),
-                                        torch::empty({tokens, columns}, options)};
-    plan = tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes, {x.parts(), w.parts(), out.parts()},
-                                    machine, trial_timer(product, machine));
-  });
+  const tile::library::GemmPlan plan = tile::library::plan_gemm({.shape = {1, tokens, columns, hidden}}, pes,
+                                                                {x.parts(), w.parts(), out.parts()}, machine);
   Counter counter(machine);
   counter.launch(pes);
   for (std::size_t i = 0; i < pes.size(); ++i) {
@@ -261,21 +252,18 @@ Count count_product(const SimulateOptions& overridden, const topology::Topology&
 }
 
 TEST(Qkv, MovesTheBytesThatItsPlacementSays) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<std::pair<const char*, DPPolicy>> layouts{
       {"row_wise", {.cube = Placement::row_wise, .pe = Placement::row_wise}},
       {"column_wise", {.cube = Placement::column_wise, .pe = Placement::column_wise}}};
   const std::vector<std::string> overrides{"sip.cubes.mesh=[2, 2]"};
   const auto machine = topology::load_topology("tiny", overrides);
-  SimulateOptions overridden;
-  overridden.topology = "tiny";
-  overridden.overrides = overrides;
   for (const auto& [tokens, hidden] : {std::pair{64, 256}, std::pair{200, 160}, std::pair{37, 90}}) {
     for (const auto& [name, policy] : layouts) {
       const auto result =
           run_qkv("tiny", {{"hidden", std::to_string(hidden)}, {"tokens", std::to_string(tokens)}, {"placement", name}},
-                  overrides);
-      const Count expected = count_product(overridden, machine, policy, tokens, hidden);
+                  overrides, true);
+      const Count expected = count_product(machine, policy, tokens, hidden);
       EXPECT_EQ(metric(result, "bytes within cubes", name), static_cast<double>(expected.noc)) << tokens;
       EXPECT_EQ(metric(result, "bytes between cubes", name), static_cast<double>(expected.cubes)) << tokens;
       EXPECT_EQ(metric(result, "bytes of HBM", name), static_cast<double>(expected.hbm)) << tokens;
@@ -297,15 +285,18 @@ Time steady_time(const RunResult& result, const std::string& layout) {
 
 // Programs that need the same parts of W load them together: each link carries a part once, wherever it lies.
 TEST(Qkv, WhereTheWeightsLieCostsANinthOfASmallProductAtMost) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}, {"repeat", "2"}});
+  NOT_UNDER_SANITIZERS("long");
+  const std::int64_t tokens = takes_all_cases() ? 512 : 256;
+  const std::vector<std::string> quarter{"sip.cubes.mesh=[2, 2]"};
+  const auto result = run_qkv("ahbm-1sip", {{"hidden", "256"}, {"tokens", std::to_string(tokens)}, {"repeat", "2"}},
+                              takes_all_cases() ? std::vector<std::string>{} : quarter);
   Time least = steady_time(result, kLayouts[0]);
   for (const char* layout : kLayouts) least = std::min(least, steady_time(result, layout));
   EXPECT_GT(least, Time::zero());
   for (const char* layout : kLayouts) {
     EXPECT_LE(9 * steady_time(result, layout), 10 * least) << layout;
     // All operands and the result pass the HBM once at least.
-    EXPECT_GE(metric(result, "bytes of HBM", layout), 2 * (512 * 256 + 256 * 768 + 512 * 768)) << layout;
+    EXPECT_GE(metric(result, "bytes of HBM", layout), 2 * (tokens * 256 + 256 * 768 + tokens * 768)) << layout;
     EXPECT_LE(metric(result, "busiest", layout), 100) << layout;
   }
 }

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "support.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "support/source_tree.h"
 
@@ -49,10 +49,9 @@ Attained attained(const std::function<void()>& body, bool quick_plans = false) {
   return all;
 }
 
-/// Whether all rows are measured; else the first few, which then are among those of the document.
+/// Whether all rows are measured; else a few or none, which then are among those of the document.
 bool measures_all() {
-  return std::getenv("KERNBENCH_WHOLE_TABLE") != nullptr ||  // NOLINT(concurrency-mt-unsafe): nobody here sets it
-         std::getenv("KERNBENCH_UPDATE_GOLDEN") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  return takes_all_cases() || source_tree::updates_golden();
 }
 
 void expect_row(const std::string& row) {
@@ -103,23 +102,23 @@ const std::vector<Product> kProducts{
 };
 
 TEST(Attained, ProductsOfManyRowsReachTheirShareOfThePeak) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("times only");
+  if (!measures_all()) GTEST_SKIP() << "half a minute for a row: make test-full";
   std::string table = "| a | b | type | time | of peak | at least |\n|---|---|---|---|---|---|\n";
-  for (const Product& product : std::span(kProducts).first(measures_all() ? kProducts.size() : 1)) {
+  for (const Product& product : kProducts) {
     const double us = attained(product).us;
     double flops = 2.0 * static_cast<double>(product.b.back());
     for (const std::int64_t extent : product.a) flops *= static_cast<double>(extent);
     const double share = flops / (us * 1e-6) / peak_of(product.dtype);
     EXPECT_GE(share, product.least) << text_of(product.a) << " " << text_of(product.b) << " " << name(product.dtype);
-    const std::string row = fmt::format("| {} | {} | {} | {:.1f} us | {:.0f} % | {:.0f} % |\n", text_of(product.a),
-                                        text_of(product.b), name(product.dtype), us, 100 * share, 100 * product.least);
-    expect_row(row);
-    table += row;
+    table += fmt::format("| {} | {} | {} | {:.1f} us | {:.0f} % | {:.0f} % |\n", text_of(product.a), text_of(product.b),
+                         name(product.dtype), us, 100 * share, 100 * product.least);
   }
-  if (measures_all()) expect_table("products", table);
+  expect_table("products", table);
 }
 
 TEST(Attained, ABatchOfOneTakesTheTimeOfItsMatrix) {
+  NOT_UNDER_SANITIZERS("times only");
   const Product matrix{{512, 512}, {512, 512}, DType::f16, 0}, batch{{1, 512, 512}, {512, 512}, DType::f16, 0};
   EXPECT_EQ(attained(batch, true).us, attained(matrix, true).us);
 }
@@ -131,10 +130,9 @@ const std::vector<Product> kFewRows{
     {{8, 8192}, {8192, 8192}, DType::f16, 0, 12.0, true}, {{16, 8192}, {8192, 8192}, DType::f16, 0, 12.7, true}};
 
 TEST(Attained, ProductsOfFewRowsGoThroughTheirWeightsOnce) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   std::string table = "| rows | weights | time | bound by |\n|---|---|---|---|\n";
-  for (std::size_t i = 0; i < kFewRows.size(); i += measures_all() ? 1 : 3) {
-    const Product& product = kFewRows[i];
+  for (const Product& product : std::span(kFewRows).first(measures_all() ? kFewRows.size() : 1)) {
     const Attained all = attained(product);
     EXPECT_LE(all.us, product.most) << text_of(product.a) << (product.linear ? " linear" : "");
     const std::string row = fmt::format("| {} | {} | {:.1f} us | {} |\n", product.a[0],
@@ -170,7 +168,7 @@ Attained attained(const Decoding& decoding) {
 }
 
 TEST(Attained, AttentionOfOneTokenReadsItsKeysAndValuesOnce) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   std::string table =
       "| sequences | query heads | key heads | keys of each | time | of the HBM's bandwidth | of the roof |\n"
       "|---|---|---|---|---|---|---|\n";
@@ -223,7 +221,7 @@ double roof_us(const MeasuredFunction& function, const std::vector<std::int64_t>
 }
 
 TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   constexpr double kLongUs = 10, kShare = 0.6;
   std::string table = "| shape |", line = "|---|";
   for (const MeasuredFunction& function : functions())

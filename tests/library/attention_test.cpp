@@ -271,7 +271,7 @@ std::pair<Time, Time> time_and_bound(const std::vector<std::int64_t>& query, con
 }
 
 TEST(Attention, KeepsTheVectorEnginesOfAllPesBusy) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const bool causal : {false, true}) {
     const auto [time, bound] = time_and_bound({1, 32, 2048, 128}, {1, 32, 2048, 128}, causal);
     EXPECT_LE(time.count(), (causal ? 1.3 : 1.15) * static_cast<double>(bound.count())) << causal;
@@ -279,7 +279,7 @@ TEST(Attention, KeepsTheVectorEnginesOfAllPesBusy) {
 }
 
 TEST(Attention, OfOneRowReadsTheKeysWithAllPes) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   // 32 MiB of keys and values at 17.7 TB/s take 1.9 us; two launches take 4, and an array with few rows the rest.
   EXPECT_LE(time_and_bound({1, 32, 1, 128}, {1, 8, 8192, 128}, false).first, Time::microseconds(9));
   // 512 MiB take 30.4 us. The array takes 64 elements of a key or value for each cycle: 88 % of what the memory gives.

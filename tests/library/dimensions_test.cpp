@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -391,6 +392,7 @@ TEST(DeviceDimensions, TheSumsOfPartsAreAddedOneAfterTheOther) {
 }
 
 TEST(DeviceDimensions, APartOfARunningSumReadsOneTotal) {
+  NOT_UNDER_SANITIZERS("times only");
   const auto time = [](std::int64_t rows, std::int64_t columns) {
     return time_of(simulate(on_a_device(false),
                             [&] {
@@ -427,6 +429,7 @@ TEST(DeviceDimensions, PesReduceWhatTheyHoldOfLongColumnsFirst) {
 }
 
 TEST(DeviceDimensions, SumsOfLongColumnsTakeAboutAsLongAsThoseOfRows) {
+  NOT_UNDER_SANITIZERS("times only");
   const RunResult result = simulate(on_a_device(false), [] {
     torch::empty({8192, 2048}, torch::device("ahbm")).sum(0);
     torch::ahbm::synchronize();
@@ -488,6 +491,7 @@ LinesRun lines_on_a_device(const std::string& function, std::int64_t rows, std::
 TEST(DeviceDimensions, FewLinesAreWorkedOnWhereTheyLieWithTheBitsOfOneProgram) {
   for (const std::string function : {"rms_norm", "layer_norm", "softmax", "log_softmax"}) {
     for (const std::int64_t rows : {1, 3, 16}) {
+      if (kSanitized && rows != 3) continue;
       const LinesRun parts = lines_on_a_device(function, rows, 2048, false);
       const LinesRun whole = lines_on_a_device(function, rows, 2048, true);
       EXPECT_TRUE(parts.values.equal(whole.values)) << rows << " " << function;
@@ -500,6 +504,7 @@ TEST(DeviceDimensions, FewLinesAreWorkedOnWhereTheyLieWithTheBitsOfOneProgram) {
   }
   // One program for the line takes 6.9 and 7.1 us, of which 1.9 us are translations of the pages that it writes.
   for (const char* function : {"rms_norm", "softmax"}) {
+    if (kSanitized) break;  // times only
     const LinesRun decode = lines_on_a_device(function, 1, 8192, false);
     EXPECT_LE(decode.launch.end - decode.launch.start, Time::nanoseconds(3'300)) << function;
   }

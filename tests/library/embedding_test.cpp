@@ -12,6 +12,7 @@
 
 #include "kernbench/error.h"
 #include "support.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -141,6 +142,7 @@ RunResult lookups(bool data, const std::string& topology) {
 }
 
 TEST(Embedding, WithoutDataTakesTheTimeOfRowsSpreadEvenly) {
+  NOT_UNDER_SANITIZERS("times only");
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
     const RunResult with = lookups(true, topology), without = lookups(false, topology);
     EXPECT_EQ(without.simulated_time, with.simulated_time) << topology;

@@ -20,10 +20,12 @@ LaunchResult last_launch(const std::function<void()>& program) {
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
+  options.quick_plans = true;
   return simulate(options, program).launches.back();
 }
 
 TEST(LibraryFusion, FunctionsOfSeveralOperationsAreOneCommandForEachBlock) {
+  NOT_UNDER_SANITIZERS("times only");
   const auto half = torch::dtype(torch::kHalf).device("ahbm");
   const std::vector<std::pair<std::string, std::function<Tensor(const Tensor&)>>> functions = {
       {"gelu", [](const Tensor& x) { return torch::gelu(x); }},
@@ -47,7 +49,7 @@ TEST(LibraryFusion, FunctionsOfSeveralOperationsAreOneCommandForEachBlock) {
 }
 
 TEST(LibraryFusion, AnEpilogueIsOneCommandForEachTileOfTheProduct) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const auto half = torch::dtype(torch::kHalf).device("ahbm");
   const auto launch = last_launch(
       [&] { torch::addmm(torch::empty({512}, half), torch::empty({512, 512}, half), torch::empty({512, 512}, half)); });

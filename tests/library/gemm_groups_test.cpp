@@ -14,6 +14,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
 #include "runtime/functions/device_kernels.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::runtime {
@@ -100,14 +101,14 @@ TEST(GemmGroups, TheSameBitsInTheOrderOfK) {
   expect_same_values("tiny", 64, 48, 96);
   expect_same_values("tiny", 33, 130, 70);
   std::mt19937_64 random(14);
-  for (int round = 0; round < (kSanitized ? 1 : 5); ++round) {
+  for (int round = 0; round < number_of_cases(5, 2, 0); ++round) {
     expect_same_values("ahbm-1sip", 64 + static_cast<std::int64_t>(random() % 400),
                        64 + static_cast<std::int64_t>(random() % 400), 1 + static_cast<std::int64_t>(random() % 300));
   }
 }
 
 TEST(GemmGroups, DefaultProductsLoadTogetherAndTakeLessTime) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;

@@ -221,7 +221,7 @@ bool same(const GemmPlan& one, const GemmPlan& other) {
 }
 
 TEST(GemmPlan, IsTheOneThatAMeasurementFindsShortest) {
-  if (kSanitized) GTEST_SKIP() << "seven searches on a shipped machine; runs in plain builds";
+  NOT_UNDER_SANITIZERS("seven searches on a shipped machine");
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 512, 512, 512};
@@ -303,6 +303,7 @@ TEST(GemmPlan, DoesAllOfKInOneStepWhereTheArraysFillWeighsMore) {
 
 // A measurement ends where a plan before it is shorter, and which have ended by then is a matter of the host's threads.
 TEST(GemmPlan, IsTheSameWhicheverOfTheLongerPlansWereMeasuredToTheirEnd) {
+  NOT_UNDER_SANITIZERS("searches on a shipped machine");
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 512, 512, 512};
@@ -329,6 +330,7 @@ TEST(GemmPlan, IsTheSameWhicheverOfTheLongerPlansWereMeasuredToTheirEnd) {
 }
 
 TEST(GemmPlan, IsTheSameWhetherOrNotOneThatLoadsTogetherAndIsLongerWasMeasuredToItsEnd) {
+  NOT_UNDER_SANITIZERS("searches on a shipped machine");
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 512, 512, 512};
@@ -350,7 +352,7 @@ TEST(GemmPlan, IsTheSameWhetherOrNotOneThatLoadsTogetherAndIsLongerWasMeasuredTo
 }
 
 TEST(GemmPlan, OfAProductWhoseMeasurementsCostMuchIsMeasuredAloneAndTogetherOnly) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;
   problem.shape = {1, 4096, 4096, 4096};

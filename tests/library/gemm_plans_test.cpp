@@ -49,6 +49,7 @@ TEST(GemmPlans, AreMadeOnceForEachProductOnAnySip) {
   SimulateOptions options;
   options.topology = "tiny";
   options.overrides = {"system.sips.count=2"};
+  options.quick_plans = true;
   simulate(options, [] {
     const PlanRef plan = plan_of({});
     EXPECT_EQ(plan_of({}), plan);
@@ -67,9 +68,10 @@ TEST(GemmPlans, AreMadeOnceForEachProductOnAnySip) {
 }
 
 TEST(GemmPlans, AreForgottenWhenThereAreMany) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   SimulateOptions options;
   options.topology = "tiny";
+  options.quick_plans = true;
   simulate(options, [] {
     const std::weak_ptr<const tile::library::GemmPlan> first = plan_of({.m = 2, .n = 2, .k = 1});
     EXPECT_FALSE(first.expired());
@@ -83,9 +85,11 @@ TEST(GemmPlans, AreEqualWhenTheyWereTextsMeanwhile) {
   options.topology = "tiny";
   options.overrides = {"sip.cubes.mesh=[2, 2]"};
   simulate(options, [] {
-    for (const Operands& what : {Operands{}, Operands{.m = 1, .n = 512, .k = 512, .transposed = true},
-                                 Operands{.m = 33, .n = 65, .k = 129, .b = {.pe = Placement::replicate}},
-                                 Operands{.k = 4096, .options = {.exact_order = false, .split_k = 2}}}) {
+    const MatmulPlanOptions replayed{.measured = false};
+    for (const Operands& what :
+         {Operands{}, Operands{.m = 1, .n = 512, .k = 512, .transposed = true, .options = replayed},
+          Operands{.m = 33, .n = 65, .k = 129, .b = {.pe = Placement::replicate}, .options = replayed},
+          Operands{.k = 4096, .options = {.exact_order = false, .split_k = 2, .measured = false}}}) {
       const PlanRef plan = plan_of(what);
       const std::string text = tile::library::to_text(*plan);
       const auto read = tile::library::plan_from_text(text);
@@ -154,11 +158,12 @@ class CountingStore final : public PlanStore {
 };
 
 std::string planned_with(CountingStore* store, const Operands& what, const std::string& topology = "tiny",
-                         const std::vector<std::string>& overrides = {}) {
+                         const std::vector<std::string>& overrides = {}, bool quick = false) {
   SimulateOptions options;
   options.topology = topology;
   options.overrides = overrides;
   options.plans = store;
+  options.quick_plans = quick;
   std::string text;
   simulate(options, [&] { text = tile::library::to_text(*plan_of(what)); });
   return text;
@@ -183,10 +188,10 @@ TEST(GemmPlans, OfAnotherRunAreTakenFromTheStore) {
 
 TEST(GemmPlans, OfTheStoreAreOnesOfTheSameProductAndMachine) {
   CountingStore store;
-  planned_with(&store, {});
+  planned_with(&store, {}, "tiny", {}, true);
   auto expect_new = [&, known = std::size_t{1}](const Operands& what, const std::vector<std::string>& overrides,
-                                                const std::string& topology = "tiny") mutable {
-    planned_with(&store, what, topology, overrides);
+                                                const std::string& topology = "tiny", bool quick = true) mutable {
+    planned_with(&store, what, topology, overrides, quick);
     EXPECT_EQ(store.hits, 0);
     EXPECT_EQ(store.texts.size(), ++known);
   };
@@ -195,7 +200,7 @@ TEST(GemmPlans, OfTheStoreAreOnesOfTheSameProductAndMachine) {
   expect_new({.b = {.num_pes = 1}}, {});
   expect_new({.transposed = true}, {});
   expect_new({.options = {.exact_order = false}}, {});
-  expect_new({.options = {.measured = false}}, {});
+  expect_new({}, {}, "tiny", false);
   expect_new({}, {"cube.hbm.bandwidth=200GB/s"});
   expect_new({}, {"pe.clock=2GHz"});
   expect_new({}, {}, "ahbm-1sip");
@@ -205,6 +210,7 @@ TEST(GemmPlans, OfTheStoreKnowViewsAndWhatFollowsTheProduct) {
   CountingStore store;
   SimulateOptions options;
   options.topology = "tiny";
+  options.quick_plans = true;
   options.plans = &store;
   const auto plan = [&](const std::function<void(const Tensor&, const Tensor&)>& product) {
     simulate(options, [&] {

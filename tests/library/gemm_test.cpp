@@ -64,7 +64,7 @@ TEST(LibraryGemm, WholeNumbersAreExactForEveryShapeTypeViewAndPlacement) {
                                     {DType::f32, DType::f32, 9},    {DType::f8e4m3, DType::f32, 3},
                                     {DType::f8e5m2, DType::f32, 3}, {DType::i8, DType::i32, 100},
                                     {DType::u8, DType::i32, 2},     {DType::i32, DType::i32, 1000}};
-  for_random_cases(kSanitized ? 64 : 160, [&](Draw& draw) {
+  for_random_cases(160, [&](Draw& draw) {
     const TypeCase& type = draw.of(types);
     const Extents3 size = random_extents(draw);
     const bool batched = size.batch > 1 || draw.chance(4);
@@ -82,7 +82,7 @@ TEST(LibraryGemm, WholeNumbersAreExactForEveryShapeTypeViewAndPlacement) {
 }
 
 TEST(LibraryGemm, SplitKRotatedOrderAndOddTilesAreExactForWholeNumbers) {
-  for_random_cases(kSanitized ? 24 : 80, [&](Draw& draw) {
+  for_random_cases(80, [&](Draw& draw) {
     Extents3 size = random_extents(draw);
     size.batch = 1;
     size.k = draw.integer(1, 300);
@@ -132,7 +132,7 @@ TEST(LibraryGemm, ExactOrderHasTheBitsOfOneChainWhateverTheTilesAndThePlacement)
 }
 
 TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
-  for_random_cases(kSanitized ? 16 : 60, [&](Draw& draw) {
+  for_random_cases(60, [&](Draw& draw) {
     const Extents3 size = random_extents(draw);
     const bool batched = size.batch > 1;
     const DType dtype = draw.of(std::vector{DType::f16, DType::bf16, DType::f32});
@@ -181,7 +181,7 @@ TEST(LibraryGemm, EpilogueScalesAddsAndActivates) {
 }
 
 TEST(LibraryGemm, RowsAndColumnsThatAreSharedAsEdgesHaveTheirSums) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   // 32 programs with arrays of 64 x 64, eight arrays each: a row and a column are left.
   const Extents3 size{1, 1025, 1025, 1000};
   SimulateOptions options;

@@ -74,7 +74,7 @@ std::int64_t loads_of(const LaunchResult& launch, const std::string& kind = "loa
 }
 
 TEST(LibraryPipeline, WhatRepeatsIsLoadedOnceByEachProgram) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   // Two blocks of 16 lines for each of 128 programs, the first in four parts: five loads of x, one of the other.
   const auto row = last_launch({.topology = "ahbm-1sip"},
                                [] { torch::empty({4096, 1024}, half()) + torch::empty({1, 1024}, half()); });

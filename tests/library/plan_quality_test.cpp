@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench {
@@ -21,6 +22,7 @@ struct PlannedProduct {
   std::int64_t m, n, k;
   bool replicated = true;
   bool by_columns = false;  // one copy, cut by columns over all PEs
+  bool quick = false;       // a replay decides
 };
 
 struct PlannedTiles {
@@ -32,6 +34,7 @@ RunResult run(const PlannedProduct& product, const PlannedTiles& tiles = {}) {
   options.topology = product.topology;
   options.overrides = product.overrides;
   options.data = false;
+  options.quick_plans = product.quick;
   return try_simulate(options, [&] {
     const auto half = torch::dtype(torch::kHalf).device("ahbm");
     const DPPolicy columns{.cube = Placement::replicate, .pe = Placement::column_wise};
@@ -61,7 +64,7 @@ std::string text_of(const PlannedProduct& product) {
 }
 
 TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<PlannedProduct> products{
       {"tiny", {}, 512, 512, 512},
       {"tiny", {"cube.hbm.bandwidth=100GB/s"}, 16, 2048, 512},
@@ -72,14 +75,17 @@ TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
       {"ahbm-1sip", {"sip.cubes.mesh=[2, 1]", "cube.hbm.bandwidth=300GB/s"}, 64, 3072, 256},
       {"ahbm-1sip", {}, 8192, 64, 64},
   };
-  for (const auto& product : products) {
+  for (std::size_t i = 0; i < products.size(); i += one_case_in(3, 3)) {
+    const PlannedProduct& product = products[i];
+    PlannedProduct with_tiles = product;
+    with_tiles.quick = !takes_all_cases();
     const double chosen = microseconds(product);
     double best = std::numeric_limits<double>::infinity();
     for (const std::int64_t m : {64, 256})
       for (const std::int64_t n : {64, 256})
         for (const std::int64_t k : {32, 256}) {
           const bool other = (m == 64 || m < 2 * product.m) && (n == 64 || n < 2 * product.n);
-          if (other && (k == 32 || k < 2 * product.k)) best = std::min(best, microseconds(product, {m, n, k}));
+          if (other && (k == 32 || k < 2 * product.k)) best = std::min(best, microseconds(with_tiles, {m, n, k}));
         }
     ASSERT_LT(best, std::numeric_limits<double>::infinity()) << text_of(product);
     EXPECT_LE(chosen, 1.15 * best) << text_of(product);
@@ -87,15 +93,22 @@ TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
 }
 
 TEST(PlanQuality, StepsStayLongWhereTheHbmIsSlow) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  const PlannedProduct slow{"ahbm-1sip", {"cube.hbm.bandwidth=100GB/s"}, 2048, 2048, 2048};
+  NOT_UNDER_SANITIZERS("long");
+  PlannedProduct slow{"ahbm-1sip", {"cube.hbm.bandwidth=100GB/s"}, 2048, 2048, 2048};
+  slow.quick = true;
+  if (!takes_all_cases()) {  // as many products of each PE
+    slow.overrides.emplace_back("sip.cubes.mesh=[2, 2]");
+    slow.m = slow.n = 1024;
+  }
   EXPECT_LE(microseconds(slow), 1.02 * microseconds(slow, {0, 0, 256}));
-  const PlannedProduct flat{"ahbm-1sip", {}, 64, 12288, 256};
+  PlannedProduct flat{"ahbm-1sip", {}, 64, 12288, 256};
+  flat.quick = true;
   EXPECT_LE(microseconds(flat), 1.15 * microseconds(flat, {0, 0, 64}));
 }
 
 // The plan was worse on the faster machine, by 1.67.
 TEST(PlanQuality, AFasterClockIsNotSlowerOnATorusOfEightSips) {
+  NOT_UNDER_SANITIZERS("times only");
   const std::vector<std::string> torus{"system.sips.count=8", "system.sips.topology=torus_2d", "sip.cubes.mesh=[4, 1]",
                                        "cube.hbm.bandwidth=400GB/s"};
   const PlannedProduct product{"ahbm-1sip", torus, 1024, 1024, 1024};
@@ -108,7 +121,7 @@ TEST(PlanQuality, AFasterClockIsNotSlowerOnATorusOfEightSips) {
 // holders: with more of a resource, short steps that all programs ask few holders for were chosen. Of default tensors
 // these took 1.09, 1.08 and 1.06 times as long as on the smaller machine.
 TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<std::string> slow{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]", "cube.hbm.bandwidth=200GB/s"};
   const std::vector<std::string> row{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[4, 1]", "pe.gemm.array=[128, 128]",
                                      "cube.hbm.bandwidth=600GB/s"};
@@ -127,7 +140,7 @@ TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
 // Which plans were measured depended on replays of the machine: the best one of the slower machine dropped out. These
 // took 1.045, 1.042 and 1.021 times as long.
 TEST(PlanQuality, WhatLiesBesideTheShortestPlanIsMeasuredWhereThatIsCheap) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::vector<std::string> small{"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]", "cube.hbm.bandwidth=600GB/s"};
   const std::vector<std::string> slow{"sip.cubes.mesh=[2, 2]", "cube.noc.link.latency=10ns", "cube.hbm.latency=200ns"};
   const std::vector<std::pair<PlannedProduct, std::string>> more{
@@ -144,9 +157,11 @@ TEST(PlanQuality, WhatLiesBesideTheShortestPlanIsMeasuredWhereThatIsCheap) {
 
 // The estimate took links for shared by a constant: these took 57.0, and 12.7 us, the grids found now 42.3 and 9.6.
 TEST(PlanQuality, GridsAreChosenByWhatMeetsOnSlicesAndLinks) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  EXPECT_LE(microseconds({"ahbm-1sip", {}, 2048, 2048, 1024, false}), 46);
-  EXPECT_LE(microseconds({"ahbm-1sip", {"pe.clock=4GHz"}, 64, 12288, 256}), 11);
+  NOT_UNDER_SANITIZERS("long");
+  PlannedProduct square{"ahbm-1sip", {}, 2048, 2048, 1024, false}, flat{"ahbm-1sip", {"pe.clock=4GHz"}, 64, 12288, 256};
+  square.quick = flat.quick = true;
+  EXPECT_LE(microseconds(square), 46);
+  EXPECT_LE(microseconds(flat), 11);
 }
 
 // Its steps asked one holder of B after the other: 11.7 us.
@@ -159,8 +174,9 @@ TEST(PlanQuality, StepsAskAllHoldersOfAnOperandThatAllProgramsRead) {
 
 // A grid whose programs all read over one link of the mesh took 1.4 times as long, 9.3 us.
 TEST(PlanQuality, TheBusiestLinkOfTheMeshCounts) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   PlannedProduct qkv{"ahbm-1sip", {}, 512, 768, 256, false};
+  qkv.quick = true;
   const double rows = microseconds(qkv);
   qkv.by_columns = true;
   EXPECT_LE(microseconds(qkv), 1.1 * rows);
@@ -168,14 +184,16 @@ TEST(PlanQuality, TheBusiestLinkOfTheMeshCounts) {
 
 // Short first steps, whose rows of B lie in few cubes, took 2.6 times as long: 69 us.
 TEST(PlanQuality, FirstStepsAskMoreThanFewCubesForB) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
-  const PlannedProduct wide{"ahbm-1sip", {}, 512, 3072, 1024, false};
+  NOT_UNDER_SANITIZERS("long");
+  PlannedProduct wide{"ahbm-1sip", {}, 512, 3072, 1024, false};
+  wide.quick = true;
   EXPECT_LE(microseconds(wide), 36);
 }
 
 /// Rows of weights [out, in] of 28 KiB: tall tiles have more pages in each step than the TLB has entries, and walk the
 /// page table again for every step of k.
 TEST(PlanQuality, NoStepHasMorePagesThanTheTlbHolds) {
+  NOT_UNDER_SANITIZERS("times only");
   SimulateOptions options;
   options.data = false;
   options.quick_plans = true;
@@ -190,7 +208,7 @@ TEST(PlanQuality, NoStepHasMorePagesThanTheTlbHolds) {
 }
 
 TEST(PlanQuality, TilesCountTheTcmsAlignment) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
     const RunResult coarse = run({topology, {"pe.tcm.alignment=256KiB"}, 512, 512, 512});
     EXPECT_FALSE(coarse.error) << coarse.error->message;
@@ -207,8 +225,10 @@ TEST(PlanQuality, TilesCountTheTcmsAlignment) {
 
 TEST(PlanQuality, ASmallTcmHasAPlanToo) {
   for (const char* capacity : {"64KiB", "16KiB", "4KiB"}) {
-    const RunResult result =
-        run({"tiny", {std::string("pe.tcm.capacity=") + capacity, "pe.ipcq.capacity=1KiB"}, 128, 128, 128});
+    PlannedProduct product{
+        "tiny", {std::string("pe.tcm.capacity=") + capacity, "pe.ipcq.capacity=1KiB"}, 128, 128, 128};
+    product.quick = kSanitized;
+    const RunResult result = run(product);
     EXPECT_FALSE(result.error) << capacity << ": " << result.error->message;
   }
 }

@@ -54,7 +54,7 @@ TEST(ResidualNorms, HaveTheBitsOfTheSumAndOfItsNormForAnyViewAndPlacement) {
 
 // One row over 128 PEs, many rows, and rows too long for the TCM.
 TEST(ResidualNorms, AreOneLaunchWhereALineFitsAndShorterThanTwo) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   struct Expected {
     Sizes sizes;
     std::vector<std::string> launches;

@@ -131,7 +131,7 @@ double unit(DType dtype) {
 }
 
 void for_random_cases(int count, const std::function<void(Draw&)>& body) {
-  for (int seed = 0; seed < (kSanitized ? (count + 3) / 4 : count); ++seed) {
+  for (int seed = 0; seed < (kSanitized ? (count + 7) / 8 : count); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SimulateOptions options;
     options.topology = "tiny";

@@ -27,6 +27,7 @@ RunResult run_gpt(int devices, const cli::ParameterTexts& parameters, bool data 
   options.topology = "tiny";
   options.overrides = {"system.sips.count=" + std::to_string(devices)};
   options.data = data;
+  options.quick_plans = true;
   return run_built_in("gpt", parameters, options);
 }
 
@@ -279,6 +280,7 @@ TEST(GptRuns, OfExpertsAloneCountNoProductsOfChoicesThatWereDropped) {
   options.topology = "tiny";
   options.overrides = {"system.sips.count=2"};
   options.data = false;
+  options.quick_plans = true;
   const RunResult result = run_built_in(
       "moe", {{"tokens", "32"}, {"hidden", "64"}, {"ffn", "32"}, {"experts", "4"}, {"capacity", "0.5"}}, options);
   ASSERT_FALSE(result.error) << result.error->message;

@@ -27,6 +27,7 @@ SimulateOptions machine_of(int sips) {
   options.topology = "tiny";
   options.overrides = {"system.sips.count=" + std::to_string(sips), "system.sips.topology=fully_connected"};
   options.data = false;
+  options.quick_plans = true;
   return options;
 }
 
@@ -121,7 +122,7 @@ TEST(TokenTerms, AreThoseOfTheTokensAfterThePrompt) {
 }
 
 TEST(TokenTerms, AreThoseOfAllLayersAlsoWhereSomeAreEstimated) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   const std::string config = ::testing::TempDir() + "five_layers.json";
   std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 64,
     "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4})";
@@ -141,7 +142,7 @@ TEST(TokenTerms, AreThoseOfAllLayersAlsoWhereSomeAreEstimated) {
 }
 
 TEST(TokenTerms, AreNotOfAPipelineOrAMixture) {
-  if (kSanitized) GTEST_SKIP() << "long; runs in plain builds";
+  NOT_UNDER_SANITIZERS("long");
   for (const RunResult& result :
        {decoded(2, {{"pp", "2"}}), decoded(1, {{"model", "tiny-moe"}}), decoded(1, {{"new_tokens", "0"}})}) {
     EXPECT_TRUE(

@@ -56,7 +56,7 @@ class TrainingSteps : public ::testing::TestWithParam<Case> {};
 
 TEST_P(TrainingSteps, HaveTheLossAndGradientsOfHuggingFacesCode) {
   const Case& of = GetParam();
-  if (kSanitized && of.ranks == 2) GTEST_SKIP() << "one rank and four";
+  if (of.ranks == 2 || (of.ranks == 4 && !of.sequence)) NOT_UNDER_SANITIZERS("one rank, and four in the fullest form");
   std::map<std::string, double> squares, products;  // over the ranks
   run_case(of, [&](gpt::LanguageModel&, gpt::Training& training, const Tensor& ids) {
     const safetensors::SafeTensors expected(folder_of(of.model) + "/reference.safetensors");

@@ -10,6 +10,7 @@
 #include "numerics/portable_inverse.h"
 #include "numerics/portable_math.h"
 #include "numerics/portable_trigonometry.h"
+#include "support/all_cases.h"
 
 namespace kernbench::numerics::functions_test {
 namespace {
@@ -29,7 +30,8 @@ long double ulps(float actual, long double expected) {
 using Function = double (*)(double);
 using Reference = long double (*)(long double);
 
-/// The largest error over floats of all exponents (two million of each sign), subnormals, infinities and zeros.
+/// The largest error over floats of all exponents (two million of each sign in the slow tests, else a tenth of them),
+/// subnormals, infinities and zeros.
 long double worst_error(Function function, Reference reference) {
   long double worst = 0;
   const auto check = [&](float x) {
@@ -38,8 +40,9 @@ long double worst_error(Function function, Reference reference) {
     worst = std::max(worst, ulps(actual, expected));
     EXPECT_TRUE(x != 0 || std::signbit(actual) == std::signbit(expected));
   };
-  constexpr std::uint32_t kStep = 1009;  // a prime, so that all low bits occur
-  for (std::uint32_t bits = 0; bits < 0x7F800000u; bits += kStep) {
+  // A prime, so that all low bits occur.
+  const std::uint32_t step = takes_all_cases() ? 1009 : kSanitized ? 100'003 : 10'007;
+  for (std::uint32_t bits = 0; bits < 0x7F800000u; bits += step) {
     check(std::bit_cast<float>(bits));
     check(-std::bit_cast<float>(bits));
   }
@@ -54,8 +57,9 @@ long double worst_error(Function function, Reference reference) {
 /// The same over [low, high], densely.
 long double worst_error(Function function, Reference reference, double low, double high) {
   long double worst = 0;
-  for (int i = 0; i <= 1'000'000; ++i) {
-    const auto x = static_cast<float>(low + (high - low) * i / 1'000'000);
+  const int count = number_of_cases(1'000'000, 100'000, 10'000);
+  for (int i = 0; i <= count; ++i) {
+    const auto x = static_cast<float>(low + (high - low) * i / count);
     worst = std::max(
         worst, ulps(static_cast<float>(function(static_cast<double>(x))), reference(static_cast<long double>(x))));
   }
@@ -121,7 +125,8 @@ TEST(Functions, CosineIsWithinHalfAnUlp) {
 TEST(Functions, SineAndCosineAreRightNextToTheirZeros) {
   std::mt19937_64 random(1);
   const long double half_pi = std::acos(0.0L);
-  for (int i = 0; i < 1'000'000; ++i) {
+  const int count = number_of_cases(1'000'000, 100'000, 10'000);
+  for (int i = 0; i < count; ++i) {
     const auto multiple = static_cast<std::int64_t>(random() >> (10 + random() % 53));
     auto x = static_cast<float>(static_cast<long double>(multiple) * half_pi);
     for (int step = static_cast<int>(random() % 3); step > 0; --step) x = std::nextafter(x, kInfinity);

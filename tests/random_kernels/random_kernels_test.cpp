@@ -11,14 +11,13 @@
 #include "execute.h"
 #include "generator.h"
 #include "kernbench/kernbench.h"
+#include "support/all_cases.h"
 #include "support/interleaved.h"
-#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {
 
-// A part of them under the sanitizers, which are slower by more than that.
-constexpr int kKernelsEach = kSanitized ? 25 : 1000;
+const int kKernelsEach = number_of_cases(1000, 100, 25);
 constexpr int kRuns = 10;
 
 struct Scenario {
@@ -152,7 +151,7 @@ bool expect_integers(const torch::Tensor& tensor, const Array& expected, const s
 
 TEST(RandomKernelsWithoutFloatingPoint, TakeTheSameTimesAndYieldTheSameIntegers) {
   int compared = 0, steered = 0, integers = 0;
-  for (std::uint32_t seed = 0; seed < (kSanitized ? 25 : 500); ++seed) {
+  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(number_of_cases(500, 150, 25)); ++seed) {
     const std::string what = "seed " + std::to_string(seed);
     const Scenario scenario = random_scenario(seed);
     std::vector<Branches> taken, again;

@@ -11,7 +11,7 @@
 #include "report/difference/difference_text.h"
 #include "report/text/utf8.h"
 #include "sample_results.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 #include "support/source_tree.h"
 
 namespace kernbench::report {
@@ -230,7 +230,7 @@ TEST(DifferenceTest, NamesTheChoicesOfAPlanThatDiffer) {
 
 TEST(DifferenceTest, OfAnyTwoResultsFitsAHundredColumnsAndIsValidJson) {
   std::mt19937_64 generator(17);
-  for (int i = 0; i < (kSanitized ? 30 : 300); ++i) {
+  for (int i = 0; i < number_of_cases(300, 100, 20); ++i) {
     const RunResult a = samples::random(generator);
     const RunResult b = generator() % 5 == 0 ? a : samples::random(generator);
     const Difference changed = difference(a, b);

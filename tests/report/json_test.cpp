@@ -8,7 +8,7 @@
 
 #include "report/outcome.h"
 #include "sample_results.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 #include "support/source_tree.h"
 
 namespace kernbench::report {
@@ -182,7 +182,7 @@ TEST(JsonTest, ControlCharactersQuotesAndBrokenUtf8GiveValidText) {
 // The strict parser of nlohmann-json rejects whatever is not JSON in UTF-8.
 TEST(JsonTest, AnyResultGivesValidJsonWithItsNumbers) {
   std::mt19937_64 generator(7);
-  for (int i = 0; i < (kSanitized ? 50 : 500); ++i) {
+  for (int i = 0; i < number_of_cases(500, 100, 30); ++i) {
     const RunResult result = samples::random(generator);
     const std::string text = to_json(result);
     ASSERT_EQ(text, to_json(result));

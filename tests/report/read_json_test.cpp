@@ -11,7 +11,7 @@
 #include "kernbench/error.h"
 #include "report/json/json.h"
 #include "sample_results.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 
 namespace kernbench::report {
 namespace {
@@ -33,7 +33,7 @@ std::string error_of(const std::string& text) {
 // Names that are not UTF-8 become others when they are written, so what is compared has been written once.
 TEST(ReadJsonTest, AnyResultReadsBackAsWhatWasWritten) {
   std::mt19937_64 generator(5);
-  for (int i = 0; i < (kSanitized ? 30 : 300); ++i) {
+  for (int i = 0; i < number_of_cases(300, 60, 20); ++i) {
     const RunResult once = from_json(to_json(samples::random(generator)), "once");
     ASSERT_EQ(to_json(from_json(to_json(once), "twice")), to_json(once));
   }

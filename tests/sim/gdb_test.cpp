@@ -25,7 +25,7 @@ std::string output_of(const std::string& command) {
 }
 
 TEST(GdbTest, TheCommandListsSuspendedFibersWithTheirStacks) {
-  if (kernbench::kSanitized) GTEST_SKIP() << "the sanitizers' runtimes do not run under a debugger everywhere";
+  NOT_UNDER_SANITIZERS("the sanitizers' runtimes do not run under a debugger everywhere");
   if (output_of("gdb --version").find("GNU gdb") == std::string::npos) GTEST_SKIP() << "gdb is not installed";
   const std::string script = kernbench::source_tree::path("tools/gdb/kernbench_fibers.py");
   const std::string output = output_of(

@@ -199,7 +199,7 @@ TEST(PollingTest, TheLimitIsThatOfEachFiberThatPolls) {
 }
 
 TEST(PollingTest, WithoutALimitManyFibersShareOne) {
-  if (kSanitized) GTEST_SKIP() << "millions of polls";
+  NOT_UNDER_SANITIZERS("millions of polls");
   Scheduler scheduler;
   const bool flag = false;
   for (std::uint32_t i = 1; i <= 128; ++i) {
@@ -480,7 +480,7 @@ TEST(StackOverflowDeathTest, OtherFaultsGoToTheHandlerThatWasThereBefore) {
 }
 
 TEST(StackOverflowDeathTest, OverflowsWithinTheAllocatorLeaveItUsable) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers have allocators of their own";
+  NOT_UNDER_SANITIZERS("sanitizers have allocators of their own");
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   // A hang ends this process, not the test.
   EXPECT_EXIT(

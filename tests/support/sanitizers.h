@@ -13,6 +13,12 @@ inline constexpr bool kAddressSanitizer = KERNBENCH_ADDRESS_SANITIZER;
 inline constexpr bool kThreadSanitizer = KERNBENCH_THREAD_SANITIZER;
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 
+/// The first line of a test that is left out under sanitizers: because it asserts how long something takes in simulated
+/// time, or how well a plan or an algorithm is chosen, and tests beside it run the same code; or because it cannot run
+/// there. `why` follows "not under sanitizers: " in the output, and `make asan` counts these.
+#define NOT_UNDER_SANITIZERS(why) \
+  if (::kernbench::kSanitized) GTEST_SKIP() << "not under sanitizers: " why
+
 /// What is allocated while one of these lives is no leak. For fibers that cannot be unwound, because their stack has
 /// overflowed or they refuse: what they hold is lost, and that is meant.
 class LeaksExpected {

@@ -25,9 +25,13 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-void expect_golden(const std::string& path, const std::string& content) {
+bool updates_golden() {
   const char* update = std::getenv("KERNBENCH_UPDATE_GOLDEN");
-  if (update && std::string_view(update) == "1") {
+  return update != nullptr && std::string_view(update) == "1";
+}
+
+void expect_golden(const std::string& path, const std::string& content) {
+  if (updates_golden()) {
     std::ofstream(source_tree::path(path), std::ios::binary) << content;
     return;
   }

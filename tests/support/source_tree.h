@@ -14,6 +14,9 @@ std::string build_path(const std::string& path);
 /// The content of a file of the source tree, given by its path from the root.
 std::string read(const std::string& path);
 
+/// Whether golden files are written: KERNBENCH_UPDATE_GOLDEN=1 is in the environment.
+bool updates_golden();
+
 /// Asserts that the file has this content. With KERNBENCH_UPDATE_GOLDEN=1 in the environment, writes it instead.
 void expect_golden(const std::string& path, const std::string& content);
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fabric_scenario.h"
-#include "support/sanitizers.h"
+#include "support/all_cases.h"
 
 namespace kernbench::hardware::testing {
 namespace {
@@ -53,7 +53,8 @@ void expect_no_slower(std::uint64_t seed, int rounds) {
 /// length of time, its bytes / bandwidth rounded up once; what it has before it is the sum of services, rounded up one
 /// by one. So twice the bandwidth may halve the first and not quite the second, by less than 1 ps for each of them.
 TEST(FabricMonotone, MoreBandwidthIsNeverSlowerAlone) {
-  for (std::uint64_t seed = 0; seed < (kSanitized ? 500 : 10'000); ++seed) expect_no_slower(seed, 20);
+  const auto seeds = static_cast<std::uint64_t>(number_of_cases(10'000, 1'500, 300));
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) expect_no_slower(seed, 20);
 }
 
 Time makespan(const Outcome& outcome) {

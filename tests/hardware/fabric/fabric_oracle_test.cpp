@@ -10,7 +10,7 @@ namespace {
 
 TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(20240601);
-  for (int round = 0; round < (kSanitized ? 8 : 150); ++round) {
+  for (int round = 0; round < (kSanitized ? 4 : 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 5);
     const std::vector<TransferTimes> expected = reference_times(scenario);
     const Outcome exact = simulate(scenario, {.exact = true});
@@ -21,7 +21,7 @@ TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
 
 TEST(FabricOracle, CoalescingEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(7);
-  for (int round = 0; round < (kSanitized ? 25 : 150); ++round) {
+  for (int round = 0; round < (kSanitized ? 12 : 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 3);
     ASSERT_EQ(simulate(scenario).times, reference_times(scenario)) << "round " << round;
   }
