@@ -134,6 +134,45 @@ TEST_P(IpcqLaw, SegmentsOfManyChunksThroughManySlotsFollowTheLaw) {
   }
 }
 
+// The slice is faster than the port: a short last segment comes out of the memory behind most of the one before it, and
+// through the port before its end.
+TEST_P(IpcqLaw, AReceiveEndsWithTheLastByteThoughAShortSegmentOvertakes) {
+  topology::Topology slow = machine();
+  slow.pe.tcm.bandwidth = Bandwidth::gigabytes_per_second(19);
+  for (const Way& way : ways()) {
+    for (const std::int64_t rest : {1, 100, 2000, 4096}) {
+      Bench bench(slow);
+      const Channel c = channel(bench.topology, way.from, way.to, parameters(GetParam().kind, 4, 16384));
+      bench.install({c});
+      const std::int64_t bytes = 16384 + rest;
+      const Exchange made = exchange(bench, c, bytes, Time::microseconds(2), Time::zero());
+      const SendReceiveTimes law =
+          message_law(bench.topology, c, Bytes(bytes), made.send->times.started, made.receive->times.started);
+      const Timeline& times = made.receive->times;
+      EXPECT_EQ(times.finished, law.received) << way.name << ", " << rest << " B more";
+      EXPECT_EQ(times.effect, times.finished);
+      EXPECT_GE(times.finished - times.started - times.waited, transfer_time(Bytes(bytes), slow.pe.tcm.bandwidth))
+          << way.name << ", " << rest << " B more: what passes the port is no wait";
+      expect_quiet(bench, c);
+    }
+  }
+}
+
+// All segments are there before the receive begins, or come one by one, each while the one before is copied or later:
+// it waits for as long as it copies nothing.
+TEST_P(IpcqLaw, AReceiveWaitsWhileItCopiesNothing) {
+  for (const Time late : {Time::zero(), Time::microseconds(30)}) {
+    Bench bench(machine());
+    const Channel c = channel(bench.topology, at(0, 0, 0), at(0, 0, 1), parameters(GetParam().kind, 4, 8192));
+    bench.install({c});
+    const Exchange made = exchange(bench, c, 4 * 8192, Time::microseconds(2), late);
+    const Timeline& times = made.receive->times;
+    EXPECT_GE(times.finished - times.started - times.waited,
+              transfer_time(Bytes(4 * 8192), bench.topology.pe.tcm.bandwidth));
+    EXPECT_EQ(times.waited == Time::zero(), late > Time::zero());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, IpcqLaw,
                          testing::Values(SlotMemory{BufferKind::tcm}, SlotMemory{BufferKind::hbm},
                                          SlotMemory{BufferKind::sram},

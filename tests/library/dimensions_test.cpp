@@ -428,6 +428,21 @@ TEST(DeviceDimensions, PesReduceWhatTheyHoldOfLongColumnsFirst) {
   EXPECT_EQ(std::ranges::count(result.launches, "argmax", &LaunchResult::kernel), 2);
 }
 
+// Two of eight PEs hold the results. What each of them reads of the first tensor is not worth a second launch.
+TEST(DeviceDimensions, ShortColumnsTakeOneLaunch) {
+  for (const std::int64_t rows : {1000, 4000}) {
+    const RunResult result =
+        simulate({.topology = "tiny", .overrides = {"sip.cubes.mesh=[2, 2]"}, .quick_plans = true}, [&] {
+          const auto host = torch::randint(-9, 9, {rows, 40}, torch::kFloat), device = host.to("ahbm");
+          EXPECT_TRUE(device.sum(0).cpu().equal(host.sum(0)));
+          EXPECT_TRUE(device.argmax(0).cpu().equal(host.argmax(0)));
+        });
+    EXPECT_FALSE(result.error) << result.error->message;
+    for (const char* kernel : {"sum", "argmax"})
+      EXPECT_EQ(std::ranges::count(result.launches, kernel, &LaunchResult::kernel), rows == 1000 ? 1 : 2) << kernel;
+  }
+}
+
 TEST(DeviceDimensions, SumsOfLongColumnsTakeAboutAsLongAsThoseOfRows) {
   NOT_UNDER_SANITIZERS("times only");
   const RunResult result = simulate(on_a_device(false), [] {

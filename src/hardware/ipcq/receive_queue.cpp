@@ -112,6 +112,7 @@ void ReceiveQueue::begin(Command& command) {
   current_ = &command;
   matched_ = false;
   left_ = Bytes(0);
+  copies_ = 0;
   go_on();
 }
 
@@ -143,12 +144,13 @@ void ReceiveQueue::go_on() {
   IncomingMessage& message = messages_[message_];
   const auto index = static_cast<std::uint64_t>(message.first_slot);
   if (std::exchange(waiting_, false)) {
-    current_->times.waited += scheduler().now() - waiting_since_;
+    if (copies_ == 0) current_->times.waited += scheduler().now() - waiting_since_;
     if (current_->watched) note_arrival(slot(index).meta, slot(index).landed);
   }
   message.first_slot = slot(index).next;
   if (message.first_slot < 0) message.last_slot = -1;
   copying_ = true;
+  ++copies_;
   slot(index).receive = current_;
   left_ += slot(index).meta.bytes;
   environment_.path.request(next_sender(), *channel_, sim::call<&ReceiveQueue::start_copy>(this, index));
@@ -209,15 +211,28 @@ void ReceiveQueue::left(std::uint64_t) {
   start_next(*std::exchange(current_, nullptr));
 }
 
+// A short segment may overtake the end of the one before it here, too: each has a response buffer of its own.
 void ReceiveQueue::taken_out(std::uint64_t index) {
   const SegmentMeta meta = slot(index).meta;
   Command& receive = *slot(index).receive;
-  return_credit(index);
   const bool last = meta.before + meta.bytes == meta.message->message().bytes;
-  const bool given_up = receive.cancelled && &receive != current_ && !is_taken_out(receive);
-  if (!last && !given_up) return;
-  if (last) effect(receive);
+  const bool whole = last || slot(index).message_ended;
+  return_credit(index);
+  if (&receive == current_) {
+    if (--copies_ == 0) waiting_since_ = scheduler().now();
+    return;
+  }
+  if (!(last && meta.before == Bytes(0)) && is_taken_out(receive)) {
+    if (whole) note_message_ended(receive);
+    return;
+  }
+  if (whole) effect(receive);
   finish(receive);
+}
+
+void ReceiveQueue::note_message_ended(const Command& receive) {
+  for (Slot& each : slots_)
+    if (each.receive == &receive) each.message_ended = true;
 }
 
 bool ReceiveQueue::is_taken_out(const Command& receive) const {

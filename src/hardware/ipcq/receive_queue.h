@@ -49,6 +49,7 @@ class ReceiveQueue final : public CommandQueue {
     bool has_landed = false, is_announced = false;
     Time landed;
     Command* receive = nullptr;  // that takes it out
+    bool message_ended = false;  // the last segment of its message has been taken out before it
     std::int32_t next = -1;      // of the message
   };
   void begin(Command& command) override;
@@ -64,6 +65,7 @@ class ReceiveQueue final : public CommandQueue {
   void left(std::uint64_t index);
   void taken_out(std::uint64_t index);
   bool is_taken_out(const Command& receive) const;
+  void note_message_ended(const Command& receive);
   ServerId slowest_of(const std::vector<JourneyStep>& way) const;
   Time latency_of(const JourneyStep& step) const;
   /// Of all servers of a way, and the one that has most of it.
@@ -89,9 +91,10 @@ class ReceiveQueue final : public CommandQueue {
   Command* current_ = nullptr;             // the receive whose last segment has not left its slot
   std::size_t message_ = 0;                // that it takes, when it has matched
   bool matched_ = false, copying_ = false, waiting_ = false, closed_ = false;
-  Bytes left_;  // of the current message, in segments that are being taken out or have been
-  Time waiting_since_;
-  Ipcq* sender_ = nullptr;  // at the other end; looked up when first needed
+  Bytes left_;               // of the current message, in segments that are being taken out or have been
+  std::int32_t copies_ = 0;  // segments of the current message that are being taken out
+  Time waiting_since_;       // what is being taken out passes meanwhile, and is no wait
+  Ipcq* sender_ = nullptr;   // at the other end; looked up when first needed
 };
 
 }  // namespace kernbench::hardware
