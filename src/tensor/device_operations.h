@@ -105,6 +105,7 @@ struct AdamUpdate {
   double epsilon = 0;
   double decay = 0;       // times the parameter is added to the gradient
   double shrink = 1;      // the parameter is multiplied by it first
+  bool is_first = false;  // means and squares, and the largest of them, are zeros that nobody has written
   bool maximize = false;  // the gradient counts the other way
 };
 

@@ -25,9 +25,9 @@ const Options& checked(const Options& options) {
   return options;
 }
 
-/// The tensor, zeros where there is none yet.
-Tensor kept_or_zeros(const Tensor& parameter, const char* name, const Tensor& kept) {
-  if (!kept.defined()) return torch::zeros_like(parameter);
+/// What is kept, as it was, or a tensor for it: of zeros unless nothing is read yet.
+Tensor kept_or_new(const Tensor& parameter, const char* name, const Tensor& kept, bool is_first) {
+  if (!kept.defined()) return is_first ? torch::empty_like(parameter) : torch::zeros_like(parameter);
   tensor::check_state(kStep, parameter, name, kept, parameter.scalar_type());
   return kept;
 }
@@ -37,16 +37,21 @@ std::pair<tensor::AdamUpdate, std::optional<AdamParamState>> update_of(const Opt
                                                                        const Tensor& parameter,
                                                                        const Options& options) {
   AdamParamState state = state_of<AdamParamState>(states, parameter).first;
+  const bool is_first =
+      !state.exp_avg().defined() && !state.exp_avg_sq().defined() && !state.max_exp_avg_sq().defined();
+  const auto kept = [&](const char* name, const Tensor& tensor) {
+    return kept_or_new(parameter, name, tensor, is_first);
+  };
   state.step(state.step() + 1);
-  state.exp_avg(kept_or_zeros(parameter, "exp_avg", state.exp_avg()));
-  state.exp_avg_sq(kept_or_zeros(parameter, "exp_avg_sq", state.exp_avg_sq()));
   const auto& [beta1, beta2] = options.betas();
   tensor::AdamUpdate update = tensor::adam_update(options.lr(), beta1, beta2, options.eps(), state.step());
-  update.mean = state.exp_avg();
-  update.square = state.exp_avg_sq();
+  update.is_first = is_first;
+  update.mean = kept("exp_avg", state.exp_avg());
+  update.square = kept("exp_avg_sq", state.exp_avg_sq());
+  state.exp_avg(update.mean).exp_avg_sq(update.square);
   if (options.amsgrad()) {
-    state.max_exp_avg_sq(kept_or_zeros(parameter, "max_exp_avg_sq", state.max_exp_avg_sq()));
-    update.largest = state.max_exp_avg_sq();
+    update.largest = kept("max_exp_avg_sq", state.max_exp_avg_sq());
+    state.max_exp_avg_sq(update.largest);
   }
   update.maximize = options.maximize();
   return {update, state};

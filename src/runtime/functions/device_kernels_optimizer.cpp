@@ -11,7 +11,7 @@ using torch::Tensor;
 
 namespace {
 
-float f32(double value) {
+float as_f32(double value) {
   return static_cast<float>(value);
 }
 
@@ -51,10 +51,10 @@ void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
     steps.push_back({.parameter = kernel_view(update.parameter, true),
                      .grad = kernel_view(update.grad, false),
                      .buffer = written_view(update.buffer),
-                     .rate = f32(update.rate),
-                     .decay = f32(update.decay),
-                     .keep = f32(update.keep),
-                     .add = f32(update.add),
+                     .rate = as_f32(update.rate),
+                     .decay = as_f32(update.decay),
+                     .keep = as_f32(update.keep),
+                     .add = as_f32(update.add),
                      .is_first = update.is_first,
                      .nesterov = update.nesterov,
                      .maximize = update.maximize});
@@ -76,15 +76,16 @@ void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
                      .mean = kernel_view(update.mean, true),
                      .square = kernel_view(update.square, true),
                      .largest = written_view(update.largest),
-                     .mean_keep = f32(update.mean_keep),
-                     .mean_add = f32(update.mean_add),
-                     .square_keep = f32(update.square_keep),
-                     .square_add = f32(update.square_add),
-                     .step = f32(update.step),
-                     .root = f32(update.root),
-                     .epsilon = f32(update.epsilon),
-                     .decay = f32(update.decay),
-                     .shrink = f32(update.shrink),
+                     .mean_keep = as_f32(update.mean_keep),
+                     .mean_add = as_f32(update.mean_add),
+                     .square_keep = as_f32(update.square_keep),
+                     .square_add = as_f32(update.square_add),
+                     .step = as_f32(update.step),
+                     .root = as_f32(update.root),
+                     .epsilon = as_f32(update.epsilon),
+                     .decay = as_f32(update.decay),
+                     .shrink = as_f32(update.shrink),
+                     .is_first = update.is_first,
                      .maximize = update.maximize});
   }
   call.body = [steps = std::move(steps)] {

@@ -59,12 +59,16 @@ void step_on_host(const AdamUpdate& update) {
   Tensor p = update.parameter.to(wide_type(update.parameter.scalar_type()));
   const Tensor g = counted(update.grad, p, update.decay, update.maximize);
   if (update.shrink != 1) p = p * update.shrink;
-  const Tensor mean = update.mean.to(p.scalar_type()) * update.mean_keep + g * update.mean_add;
-  Tensor square = update.square.to(p.scalar_type()) * update.square_keep + g * update.square_add * g;
+  // Zeros are a share of the gradient that nothing is added to.
+  const auto sum = [&](const Tensor& kept, double keep, const Tensor& added) {
+    return update.is_first ? added : kept.to(p.scalar_type()) * keep + added;
+  };
+  const Tensor mean = sum(update.mean, update.mean_keep, g * update.mean_add);
+  Tensor square = sum(update.square, update.square_keep, g * update.square_add * g);
   update.mean.copy_(mean);
   update.square.copy_(square);
   if (update.largest.defined()) {
-    square = torch::maximum(update.largest.to(p.scalar_type()), square);
+    if (!update.is_first) square = torch::maximum(update.largest.to(p.scalar_type()), square);
     update.largest.copy_(square);
   }
   update.parameter.copy_(p - mean * update.step / (square.sqrt() * update.root + update.epsilon));

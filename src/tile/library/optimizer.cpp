@@ -58,19 +58,24 @@ void sgd(const SgdStep& step) {
 }
 
 void adam(const AdamStep& step) {
-  std::vector<View> operands{step.parameter, step.grad, step.mean, step.square};
-  if (step.largest) operands.push_back(*step.largest);
+  std::vector<View> operands{step.parameter, step.grad};
+  if (!step.is_first) {
+    operands.insert(operands.end(), {step.mean, step.square});
+    if (step.largest) operands.push_back(*step.largest);
+  }
   for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
     tl::Tile p = std::exchange(tiles[0], {});
     tl::Tile g = counted(std::exchange(tiles[1], {}), p, step.decay, step.maximize);
     if (step.shrink != 1) p = p * step.shrink;
-    const tl::Tile m = tl::fma(g, step.mean_add, std::exchange(tiles[2], {}) * step.mean_keep);
+    const tl::Tile m =
+        step.is_first ? g * step.mean_add : tl::fma(g, step.mean_add, std::exchange(tiles[2], {}) * step.mean_keep);
     store(step.mean, block.offset, m);
-    tl::Tile v = tl::fma(g * step.square_add, g, std::exchange(tiles[3], {}) * step.square_keep);
+    tl::Tile v = g * step.square_add;
+    v = step.is_first ? v * g : tl::fma(v, g, std::exchange(tiles[3], {}) * step.square_keep);
     store(step.square, block.offset, v);
     g = tl::Tile();
     if (step.largest) {
-      v = tl::maximum(std::exchange(tiles[4], {}), v, tl::PropagateNan::all);
+      if (!step.is_first) v = tl::maximum(std::exchange(tiles[4], {}), v, tl::PropagateNan::all);
       store(*step.largest, block.offset, v);
     }
     const tl::Tile root = tl::fma(tl::sqrt(v), step.root, step.epsilon);

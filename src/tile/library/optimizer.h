@@ -21,7 +21,7 @@ struct AdamStep {
   std::optional<View> largest = {};
   float mean_keep = 0, mean_add = 1, square_keep = 0, square_add = 1;
   float step = 0, root = 1, epsilon = 0, decay = 0, shrink = 1;
-  bool maximize = false;
+  bool is_first = false, maximize = false;
 };
 
 // Each program makes what it holds of the parameter, so that every replica is written, block by block of at most 16 Ki
@@ -36,8 +36,9 @@ void sgd(const SgdStep& step);
 
 /// g = grad + decay parameter; parameter *= shrink; mean = mean_keep mean + mean_add g; square = square_keep square +
 /// square_add g^2; parameter -= step mean / (root sqrt(square) + epsilon), with the largest square yet in place of the
-/// square. Loads of four tensors and stores of three, of one more each with `largest`. Vector work for each element:
-/// ten operations, of which one is a division and one a root, one more with a decay, a shrink or `largest`.
+/// square. Loads of four tensors and stores of three, of one more each with `largest`; at first loads of two alone.
+/// Vector work for each element: ten operations, of which one is a division and one a root, one more with a decay, a
+/// shrink or `largest`.
 void adam(const AdamStep& step);
 
 }  // namespace kernbench::tile::library
