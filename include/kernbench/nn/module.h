@@ -25,8 +25,8 @@ struct IncompatibleKeys {
 /// tensor that is undefined is registered, but never listed. Host and device alike; nothing here takes simulated time
 /// but `to` and load_state_dict, which copy.
 ///
-/// There is no tape: gradients are pairs of functions (kernbench/tp/gradients.h), and `requires_grad` is accepted and
-/// ignored.
+/// There is no tape: gradients come from pairs of functions (kernbench/tp/gradients.h), and the program sets them
+/// (Tensor::mutable_grad); `requires_grad` is accepted and ignored.
 class Module : public std::enable_shared_from_this<Module> {
  public:
   /// Its name in print; by default that of its class.
