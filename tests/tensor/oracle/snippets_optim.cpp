@@ -1,9 +1,11 @@
-// Optimisers, schedules of learning rates, clipped gradients. Gradients are set by hand on both sides.
+// Gradients of functions; optimisers, schedules of learning rates, clipped gradients. Gradients are set by hand on both
+// sides.
 #include "snippets.h"
 
 #ifndef KERNBENCH_ORACLE_LIBTORCH
 #include "kernbench/nn.h"
 #include "kernbench/optim.h"
+#include "kernbench/torch/backward.h"
 #endif
 
 namespace oracle {
@@ -63,6 +65,30 @@ using Betas = std::tuple<double, double>;
 
 std::vector<Snippet> optim_snippets() {
   return {
+      {"backward_of_activations",
+       [](std::ostream& out) {
+         const torch::Tensor grad = wave(24, 0.7, 0.2).view({4, 6}), x = wave(24, 1.3, 0.5).view({4, 6}) * 3;
+         // Away from zero, as below.
+         show_all(out, torch::threshold_backward(grad, x, 0) + 8, torch::threshold_backward(grad, x, 0.5) + 8,
+                  torch::leaky_relu_backward(grad, x, 0.1, false) + 8,
+                  torch::leaky_relu_backward(grad, x, 0.2, true) + 8, torch::sigmoid_backward(grad, x.sigmoid()) + 8,
+                  torch::tanh_backward(grad, x.tanh()) + 8, torch::silu_backward(grad, x) + 8,
+                  torch::gelu_backward(grad, x) + 8, torch::gelu_backward(grad, x, "tanh") + 8);
+         show(out, torch::threshold_backward(torch::ones({3}), torch::full({3}, NAN), 0));
+         attempt(out, [&] { torch::gelu_backward(grad, x, "other"); });
+         attempt(out, [&] { torch::leaky_relu_backward(grad, x, -0.1, true); });
+         show(out, torch::gelu_backward(grad.to(torch::kDouble), x.to(torch::kDouble)) + 8);
+       }},
+      {"backward_of_losses",
+       [](std::ostream& out) {
+         const torch::Tensor grad = wave(12, 0.7, 0.2).view({3, 4}), x = wave(12, 1.3, 0.5).view({3, 4}) * 2;
+         show_all(out, torch::_softmax_backward_data(grad, x.softmax(1), 1, torch::kFloat) + 8,
+                  torch::_softmax_backward_data(grad, x.softmax(0), -2, torch::kFloat) + 8,
+                  torch::_log_softmax_backward_data(grad, x.log_softmax(1), 1, torch::kFloat) + 8,
+                  torch::mse_loss_backward(grad, x, grad, torch::Reduction::None) + 8,
+                  torch::mse_loss_backward(torch::full({}, 0.5), x, grad, torch::Reduction::Mean) + 8,
+                  torch::mse_loss_backward(torch::full({}, 0.5), x, grad, torch::Reduction::Sum) + 8);
+       }},
       {"optim_sgd", [](std::ostream& out) { show_sgd(out, 0.1); }},
       {"optim_sgd_weight_decay",
        [](std::ostream& out) { show_sgd(out, torch::optim::SGDOptions(0.1).weight_decay(0.3)); }},
