@@ -213,15 +213,15 @@ auto isclose(const typename Math::Value& a, const typename Math::Value& b, doubl
   return nan_is_close ? close | ((a != a) & (b != b)) : close;
 }
 
-/// g where x is above the threshold, or NaN, else 0.
+/// g where x is above the threshold, or NaN, else 0. The product makes every NaN the same one.
 template <class Math>
 typename Math::Value threshold_backward(const typename Math::Value& g, const typename Math::Value& x,
                                         double threshold) {
-  return Math::where(x <= Math::number(threshold), Math::number(0), g);
+  return Math::where(x <= Math::number(threshold), Math::number(0), g) * Math::number(1);
 }
 template <class Math>
 typename Math::Value leaky_relu_backward(const typename Math::Value& g, const typename Math::Value& x, double slope) {
-  return Math::where(x > 0, g, g * Math::number(slope));
+  return g * Math::where(x > 0, Math::number(1), Math::number(slope));
 }
 template <class Math>
 typename Math::Value sigmoid_backward(const typename Math::Value& g, const typename Math::Value& y) {
