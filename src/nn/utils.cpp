@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
@@ -35,25 +34,36 @@ Tensor norm_of(const std::vector<Tensor>& grads, double norm_type) {
 
 }  // namespace
 
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite, Where where) {
+  const tensor::HostCall here("get_total_norm", where);
+  if (tensors.empty()) return torch::zeros({});
+  const Tensor norm = norm_of(tensors, norm_type);
+  if (error_if_nonfinite && !std::isfinite(norm.item_or<double>(0))) {
+    throw ValueError(fmt::format(
+        "The total norm of order {} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
+        "this error and scale the gradients with the non-finite norm anyway, set `error_if_nonfinite=false`",
+        norm_type));
+  }
+  return norm;
+}
+
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm,
+                           Where where) {
+  const tensor::HostCall here("clip_grads_with_norm_", where);
+  const std::vector<Tensor> grads = grads_of(parameters);
+  if (grads.empty()) return;
+  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
+  for (const Tensor& grad : grads) Tensor(grad).mul_(scale);
+}
+
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite, Where where) {
   const tensor::HostCall here("clip_grad_norm_", where);
   const std::vector<Tensor> grads = grads_of(parameters);
   if (grads.empty()) return 0;
-  const Tensor norm = norm_of(grads, norm_type);
-  std::optional<double> known;
-  if (error_if_nonfinite) {
-    known = norm.item_or<double>(max_norm);
-    if (!std::isfinite(*known)) {
-      throw ValueError(fmt::format(
-          "The total norm of order {} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
-          "disable this error and scale the gradients with the non-finite norm anyway, set `error_if_nonfinite=false`",
-          norm_type));
-    }
-  }
-  const Tensor scale = (max_norm / (norm + 1e-6)).clamp_max(1.0);
-  for (const Tensor& grad : grads) Tensor(grad).mul_(scale);
-  return known ? *known : norm.item_or<double>(max_norm);
+  const Tensor norm = get_total_norm(grads, norm_type, error_if_nonfinite);
+  clip_grads_with_norm_(parameters, max_norm, norm);
+  return norm.item_or<double>(max_norm);
 }
 
 double clip_grad_norm_(std::initializer_list<Tensor> parameters, double max_norm, double norm_type,

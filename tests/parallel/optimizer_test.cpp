@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/nn.h"
 #include "kernbench/optim.h"
 #include "support.h"
 
@@ -181,6 +182,23 @@ TEST(Optim, StepsShardsOfParametersAsThoseOfOneDevice) {
   std::int64_t steps = 0;
   for (const LaunchResult& launch : result.launches) steps += launch.kernel == "adam";
   EXPECT_EQ(steps, 2 * kRanks * kSteps);
+}
+
+TEST(Optim, ClipsGradientsByTheNormOverAllRanks) {
+  run_sound_model(2, 0, [&](int rank) {
+    const Tensor grads = whole_numbers({8}, 5) + 0.5;
+    Tensor whole = torch::zeros({8}), mine = torch::zeros({4}).to("ahbm");
+    whole.mutable_grad() = grads.clone();
+    mine.mutable_grad() = grads.chunk(2)[static_cast<std::size_t>(rank)].to("ahbm");
+    const double expected = torch::nn::utils::clip_grad_norm_(whole, 2.0);
+
+    const Tensor squares = torch::nn::utils::get_total_norm({mine.grad()}).square();
+    torch::distributed::all_reduce(squares);
+    const Tensor norm = squares.sqrt();
+    torch::nn::utils::clip_grads_with_norm_({mine}, 2.0, norm);
+    EXPECT_NEAR(norm.item<float>(), expected, 1e-5);
+    EXPECT_TRUE(torch::allclose(mine.grad().cpu(), whole.grad().chunk(2)[static_cast<std::size_t>(rank)]));
+  });
 }
 
 std::string message_of(const std::function<void()>& body) {

@@ -19,6 +19,13 @@ double clip_grad_norm_(std::initializer_list<Tensor> parameters, double max_norm
 double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2, bool error_if_nonfinite = false,
                        Where where = Where::current());
 
+/// The two halves of clip_grad_norm_, as in Python: neither waits, and between them a program may add up the norms of
+/// parts on other ranks. A tensor without dimensions, where the first tensor is; of no tensors 0 on the host.
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false,
+                      Where where = Where::current());
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm,
+                           Where where = Where::current());
+
 /// Clamps the gradients to [-clip_value, clip_value].
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value, Where where = Where::current());
 void clip_grad_value_(std::initializer_list<Tensor> parameters, double clip_value, Where where = Where::current());
