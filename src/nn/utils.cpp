@@ -7,6 +7,7 @@
 
 #include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
+#include "tensor/functions/optimizer.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::nn::utils {
@@ -53,7 +54,7 @@ void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_nor
   const std::vector<Tensor> grads = grads_of(parameters);
   if (grads.empty()) return;
   const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
-  for (const Tensor& grad : grads) Tensor(grad).mul_(scale);
+  tensor::scale_all("clip_grads_with_norm_", grads, scale);
 }
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,

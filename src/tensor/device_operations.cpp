@@ -100,6 +100,9 @@ void DeviceOperations::sgd(std::span<const SgdUpdate> updates) {
 void DeviceOperations::adam(std::span<const AdamUpdate> updates) {
   no_kernel("adam", updates.front().parameter);
 }
+void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
+  no_kernel("scale", tensors.front());
+}
 void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const MatmulOptions&,
                               const torch::Tensor& out) {
   no_kernel("matmul", out);

@@ -189,6 +189,8 @@ class DeviceOperations {
   // on one device. What a parameter's steps keep lies best as the parameter does.
   virtual void sgd(std::span<const SgdUpdate> updates);
   virtual void adam(std::span<const AdamUpdate> updates);
+  /// Each tensor times `factor`, a tensor of one element on their device, likewise.
+  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
 
   // ---- matrices, joining, choosing -----------------------------------------------------------------------------
 

@@ -305,6 +305,20 @@ TEST(ClipGradNorm, OfGradientsOnADeviceIsThatOfTheHost) {
   });
 }
 
+TEST(ClipGradNorm, ScalesAllGradientsOfADeviceInOneLaunch) {
+  const RunResult result = on_tiny([] {
+    Parameters parameters = on_device(start(torch::kFloat));
+    parameters.push_back(torch::ones({4, 6}, torch::kHalf).to("ahbm").t());
+    set_grads(parameters, 0, torch::kFloat);
+    const Tensor kept = parameters[3].grad().clone();
+    torch::nn::utils::clip_grads_with_norm_(parameters, 1, torch::full({}, 4).to("ahbm", torch::kFloat));
+    EXPECT_TRUE(
+        torch::allclose(parameters[3].grad().cpu().to(torch::kFloat), kept.cpu().to(torch::kFloat) * 0.25, 1e-3));
+  });
+  EXPECT_EQ(std::ranges::count_if(result.launches, [](const LaunchResult& launch) { return launch.kernel == "scale"; }),
+            1);
+}
+
 TEST(Schedules, OfPythonSetTheRateOfEachCall) {
   on_tiny([] {
     const Tensor a = torch::ones({1}), b = torch::ones({1});

@@ -1,5 +1,6 @@
 // Steps of an optimiser on a device.
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/functions/device_kernels.h"
@@ -92,6 +93,19 @@ void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
     for (const auto& step : steps) tile::library::adam(step);
   };
   launch(std::move(call));
+}
+
+void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& factor) {
+  std::vector<std::pair<tile::library::View, tile::library::View>> pairs;
+  for (const Tensor& tensor : tensors)
+    pairs.emplace_back(kernel_view(tensor, true), kernel_view(factor.expand(tensor.sizes()), false));
+  launch({.name = "scale",
+          .written = {tensors.begin(), tensors.end()},
+          .read = {factor},
+          .pes = holders(tensors),
+          .body = [pairs = std::move(pairs)] {
+            for (const auto& [x, times] : pairs) tile::library::scale(x, times);
+          }});
 }
 
 }  // namespace kernbench::runtime

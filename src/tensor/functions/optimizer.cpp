@@ -143,4 +143,18 @@ void take_steps(const char* call, std::span<const AdamUpdate> updates) {
   take(call, updates);
 }
 
+void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
+  std::vector<Tensor> together;
+  for (const Tensor& tensor : tensors) {
+    const bool fits = !factor.is_cpu() && tensor.device() == factor.device() && tensor.is_floating_point();
+    if (!fits) {
+      Tensor(tensor).mul_(factor);
+      continue;
+    }
+    check_written(call, tensor);
+    if (tensor.numel() > 0) together.push_back(tensor);
+  }
+  if (!together.empty()) device_kernels(call).scale(together, factor);
+}
+
 }  // namespace kernbench::tensor

@@ -25,4 +25,7 @@ void check_state(const char* call, const torch::Tensor& parameter, const char* n
 void take_steps(const char* call, std::span<const SgdUpdate> updates);
 void take_steps(const char* call, std::span<const AdamUpdate> updates);
 
+/// Each floating-point tensor times `factor`, which has one element: a launch for all that are on its device.
+void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+
 }  // namespace kernbench::tensor

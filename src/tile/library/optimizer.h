@@ -41,4 +41,7 @@ void sgd(const SgdStep& step);
 /// shrink or `largest`.
 void adam(const AdamStep& step);
 
+/// x *= factor, which repeats one element. A load, an operation and a store of each element.
+void scale(const View& x, const View& factor);
+
 }  // namespace kernbench::tile::library
