@@ -373,6 +373,8 @@ TEST(Gradients, BelongToATensorAndGoWithItsModule) {
     handle.set_data(torch::zeros({3, 2}).to("ahbm"));
     EXPECT_TRUE(torch::equal(handle.grad().cpu(), torch::ones({3, 2}, torch::kHalf))) << "set_data leaves it";
     EXPECT_THAT(error_of([] { (void)Tensor().grad(); }), HasSubstr("this one is undefined"));
+    EXPECT_THAT(error_of([&] { handle.requires_grad_(); }),
+                HasSubstr("set the gradients of parameters with mutable_grad()"));
   });
 }
 
