@@ -346,7 +346,7 @@ TEST(Schedules, OfPythonSetTheRateOfEachCall) {
       EXPECT_NEAR(rate(*cooled, 1), 0.1 + 0.4 * (1 + std::cos(std::numbers::pi * step / 4)) / 2, 1e-12);
       cosine.step();
     }
-    EXPECT_THAT(error_of([&] { CosineAnnealingLR(*cooled, 0); }), HasSubstr("T_max must be at least 1"));
+    EXPECT_THAT(error_of([&] { CosineAnnealingLR(*cooled, 0); }), HasSubstr("t_max must be at least 1"));
     EXPECT_THAT(error_of([&] { StepLR(*cooled, 0); }), HasSubstr("the step size must be at least 1"));
 
     struct OneRate : LRScheduler {

@@ -83,7 +83,7 @@ using AdamWParamState = AdamParamState;
 /// ValueError for negative options, and betas outside of [0, 1).
 class Adam : public Optimizer {
  public:
-  explicit Adam(std::vector<OptimizerParamGroup> param_groups, AdamOptions defaults = {});
+  explicit Adam(const std::vector<OptimizerParamGroup>& param_groups, AdamOptions defaults = {});
   explicit Adam(std::vector<Tensor> params, AdamOptions defaults = {})
       : Adam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
   Tensor step(LossClosure closure = nullptr, Where where = Where::current()) override;
@@ -95,7 +95,7 @@ class Adam : public Optimizer {
 /// As Adam, but that p is first multiplied by 1 - lr weight_decay, and the gradient stays as it is.
 class AdamW : public Optimizer {
  public:
-  explicit AdamW(std::vector<OptimizerParamGroup> param_groups, AdamWOptions defaults = {});
+  explicit AdamW(const std::vector<OptimizerParamGroup>& param_groups, AdamWOptions defaults = {});
   explicit AdamW(std::vector<Tensor> params, AdamWOptions defaults = {})
       : AdamW(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
   Tensor step(LossClosure closure = nullptr, Where where = Where::current()) override;

@@ -56,12 +56,12 @@ class LambdaLR : public LRScheduler {
   const std::function<double(unsigned)> lr_lambda_;
 };
 
-/// From the first rates r to eta_min in T_max calls of step(), and back in as many: after n calls
-/// eta_min + (r - eta_min) (1 + cos(pi n / T_max)) / 2.
+/// From the first rates r to eta_min in t_max calls of step(), and back in as many: after n calls
+/// eta_min + (r - eta_min) (1 + cos(pi n / t_max)) / 2.
 class CosineAnnealingLR : public LRScheduler {
  public:
-  /// ValueError for a T_max of 0.
-  CosineAnnealingLR(Optimizer& optimizer, unsigned T_max, double eta_min = 0);
+  /// ValueError for a t_max of 0.
+  CosineAnnealingLR(Optimizer& optimizer, unsigned t_max, double eta_min = 0);
 
  private:
   std::vector<double> get_lrs() override;

@@ -119,7 +119,7 @@ class Optimizer {
   void load_state_dict(const OrderedDict<std::string, Tensor>& state, Where where = Where::current());
 
  protected:
-  Optimizer(std::vector<OptimizerParamGroup> param_groups, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults);
   /// What load_state_dict fills. Without it an optimiser refuses to load.
   virtual std::unique_ptr<OptimizerParamState> new_state() const;
 

@@ -52,7 +52,7 @@ class SGDParamState : public OptimizerCloneableParamState<SGDParamState> {
 /// ValueError for negative options, and for `nesterov` without a momentum or with a dampening.
 class SGD : public Optimizer {
  public:
-  SGD(std::vector<OptimizerParamGroup> param_groups, SGDOptions defaults);
+  SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults);
   SGD(std::vector<Tensor> params, SGDOptions defaults)
       : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
   Tensor step(LossClosure closure = nullptr, Where where = Where::current()) override;

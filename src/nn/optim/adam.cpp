@@ -13,7 +13,7 @@ namespace kernbench::torch::optim {
 namespace {
 
 template <class Options>
-const Options& checked(const Options& options) {
+Options checked(const Options& options) {
   check_at_least_zero("learning rate", options.lr());
   check_at_least_zero("epsilon value", options.eps());
   const auto check_beta = [](int index, double beta) {
@@ -81,11 +81,11 @@ void AdamParamState::set_tensor(const std::string& name, const Tensor& value) {
     OptimizerParamState::set_tensor(name, value);
 }
 
-Adam::Adam(std::vector<OptimizerParamGroup> param_groups, AdamOptions defaults)
-    : Optimizer(std::move(param_groups), std::make_unique<AdamOptions>(checked(defaults))) {}
+Adam::Adam(const std::vector<OptimizerParamGroup>& param_groups, AdamOptions defaults)
+    : Optimizer(param_groups, std::make_unique<AdamOptions>(checked(defaults))) {}
 
-AdamW::AdamW(std::vector<OptimizerParamGroup> param_groups, AdamWOptions defaults)
-    : Optimizer(std::move(param_groups), std::make_unique<AdamWOptions>(checked(defaults))) {}
+AdamW::AdamW(const std::vector<OptimizerParamGroup>& param_groups, AdamWOptions defaults)
+    : Optimizer(param_groups, std::make_unique<AdamWOptions>(checked(defaults))) {}
 
 Tensor Adam::step(LossClosure closure, Where where) {
   const Tensor loss = closure ? closure() : Tensor();

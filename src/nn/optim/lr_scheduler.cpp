@@ -51,9 +51,9 @@ std::vector<double> LambdaLR::get_lrs() {
   return rates;
 }
 
-CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, unsigned T_max, double eta_min)
-    : LRScheduler(optimizer), first_(get_current_lrs()), half_period_(T_max), eta_min_(eta_min) {
-  if (T_max == 0) throw ValueError("CosineAnnealingLR: T_max must be at least 1");
+CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, unsigned t_max, double eta_min)
+    : LRScheduler(optimizer), first_(get_current_lrs()), half_period_(t_max), eta_min_(eta_min) {
+  if (t_max == 0) throw ValueError("CosineAnnealingLR: t_max must be at least 1");
   LRScheduler::step();
 }
 

@@ -90,7 +90,7 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
   return *options_;
 }
 
-Optimizer::Optimizer(std::vector<OptimizerParamGroup> param_groups, std::unique_ptr<OptimizerOptions> defaults)
+Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
   for (const OptimizerParamGroup& group : param_groups) add_param_group(group);
 }

@@ -25,8 +25,8 @@ void SGDParamState::set_tensor(const std::string& name, const Tensor& value) {
   momentum_buffer_ = value;
 }
 
-SGD::SGD(std::vector<OptimizerParamGroup> param_groups, SGDOptions defaults)
-    : Optimizer(std::move(param_groups), std::make_unique<SGDOptions>(defaults)) {
+SGD::SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults)
+    : Optimizer(param_groups, std::make_unique<SGDOptions>(defaults)) {
   check_at_least_zero("learning rate", defaults.lr());
   check_at_least_zero("momentum value", defaults.momentum());
   check_at_least_zero("weight_decay value", defaults.weight_decay());
