@@ -11,4 +11,5 @@
 #include "kernbench/nn/loss.h"
 #include "kernbench/nn/module.h"
 #include "kernbench/nn/normalization.h"
+#include "kernbench/nn/utils.h"
 #include "kernbench/torch.h"

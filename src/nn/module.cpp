@@ -226,6 +226,21 @@ void Module::train(bool on) {
   training_ = on;
 }
 
+void Module::zero_grad(bool set_to_none, Where where) {
+  const tensor::HostCall here("zero_grad", where);
+  for (const auto& child : children_) {
+    if (child.value()) child.value()->zero_grad(set_to_none, where);
+  }
+  for (const auto& item : parameters_) {
+    if (!item.value().defined()) continue;
+    Tensor& grad = item.value().mutable_grad();
+    if (set_to_none)
+      grad = Tensor();
+    else if (grad.defined())
+      grad.zero_();
+  }
+}
+
 void Module::to(const TensorOptions& options, bool non_blocking, Where where) {
   const tensor::HostCall here("to", where);
   check_type(options);
@@ -235,7 +250,9 @@ void Module::to(const TensorOptions& options, bool non_blocking, Where where) {
   for (const auto* own : {&parameters_, &buffers_}) {
     for (const auto& item : *own) {
       const Tensor& tensor = item.value();
-      if (tensor.defined()) tensor.set_data(tensor.to(for_tensor(options, tensor), non_blocking));
+      if (!tensor.defined()) continue;
+      tensor.set_data(tensor.to(for_tensor(options, tensor), non_blocking));
+      if (Tensor& grad = tensor.mutable_grad(); grad.defined()) grad = grad.to(for_tensor(options, grad), non_blocking);
     }
   }
 }

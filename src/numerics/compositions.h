@@ -213,15 +213,82 @@ auto isclose(const typename Math::Value& a, const typename Math::Value& b, doubl
   return nan_is_close ? close | ((a != a) & (b != b)) : close;
 }
 
+/// g where x is above the threshold, or NaN, else 0. The product makes every NaN the same one.
+template <class Math>
+typename Math::Value threshold_backward(const typename Math::Value& g, const typename Math::Value& x,
+                                        double threshold) {
+  return Math::where(x <= Math::number(threshold), Math::number(0), g) * Math::number(1);
+}
+template <class Math>
+typename Math::Value leaky_relu_backward(const typename Math::Value& g, const typename Math::Value& x, double slope) {
+  return g * Math::where(x > 0, Math::number(1), Math::number(slope));
+}
+template <class Math>
+typename Math::Value sigmoid_backward(const typename Math::Value& g, const typename Math::Value& y) {
+  return g * (Math::number(1) - y) * y;
+}
+template <class Math>
+typename Math::Value tanh_backward(const typename Math::Value& g, const typename Math::Value& y) {
+  return g * (Math::number(1) - y * y);
+}
+/// With s = sigmoid(x): g s (1 + x (1 - s)).
+template <class Math>
+typename Math::Value silu_backward(const typename Math::Value& g, const typename Math::Value& x) {
+  const auto share = Math::sigmoid(x);
+  return g * share * ((Math::number(1) - share) * x + Math::number(1));
+}
+/// g (P(x) + x p(x)), where P is the normal distribution and p its density.
+template <class Math>
+typename Math::Value gelu_backward(const typename Math::Value& g, const typename Math::Value& x) {
+  auto slope = Math::exp(x * x * Math::number(-0.5)) * x * Math::number(0.39894228040143267794);
+  slope = Math::erf(x * Math::number(0.70710678118654752440)) * Math::number(0.5) + Math::number(0.5) + slope;
+  return g * slope;
+}
+/// With t = tanh(u), u = sqrt(2 / pi) (x + 0.044715 x^3): g ((1 + t) / 2 + x / 2 (1 - t^2) u').
+template <class Math>
+typename Math::Value gelu_tanh_backward(const typename Math::Value& g, const typename Math::Value& x) {
+  const auto square = x * x;
+  const auto tanh =
+      Math::tanh((square * Math::number(0.044715) + Math::number(1)) * x * Math::number(0.79788456080286535588));
+  auto slope = (square * Math::number(0.134145) + Math::number(1)) * x * Math::number(0.39894228040143267794);
+  slope = (Math::number(1) - tanh * tanh) * slope + (tanh * Math::number(0.5) + Math::number(0.5));
+  return g * slope;
+}
+template <class Math>
+typename Math::Value mse_backward(const typename Math::Value& g, const typename Math::Value& x,
+                                  const typename Math::Value& target, double factor) {
+  return (x - target) * Math::number(factor) * g;
+}
+template <class Math>
+typename Math::Value softmax_backward(const typename Math::Value& g, const typename Math::Value& y,
+                                      const typename Math::Value& sum) {
+  return (g - sum) * y;
+}
+template <class Math>
+typename Math::Value log_softmax_backward(const typename Math::Value& g, const typename Math::Value& y,
+                                          const typename Math::Value& sum) {
+  return g - Math::exp(y) * sum;
+}
+
 /// How many operands a composition has.
 constexpr std::size_t operand_count(Composition kind) {
   switch (kind) {
     case Composition::lerp:
     case Composition::isclose:
+    case Composition::threshold_backward:
+    case Composition::leaky_relu_backward:
+    case Composition::sigmoid_backward:
+    case Composition::tanh_backward:
+    case Composition::silu_backward:
+    case Composition::gelu_backward:
+    case Composition::gelu_tanh_backward:
       return 2;
     case Composition::lerp_each:
     case Composition::addcmul:
     case Composition::addcdiv:
+    case Composition::mse_backward:
+    case Composition::softmax_backward:
+    case Composition::log_softmax_backward:
       return 3;
     default:
       return 1;
@@ -249,6 +316,26 @@ typename Math::Value composed(const std::array<double, 3>& numbers, const typena
     return addcmul<Math>(x[0], x[1], x[2], numbers[0]);
   else if constexpr (kKind == Composition::addcdiv)
     return addcdiv<Math>(x[0], x[1], x[2], numbers[0]);
+  else if constexpr (kKind == Composition::threshold_backward)
+    return threshold_backward<Math>(x[0], x[1], numbers[0]);
+  else if constexpr (kKind == Composition::leaky_relu_backward)
+    return leaky_relu_backward<Math>(x[0], x[1], numbers[0]);
+  else if constexpr (kKind == Composition::sigmoid_backward)
+    return sigmoid_backward<Math>(x[0], x[1]);
+  else if constexpr (kKind == Composition::tanh_backward)
+    return tanh_backward<Math>(x[0], x[1]);
+  else if constexpr (kKind == Composition::silu_backward)
+    return silu_backward<Math>(x[0], x[1]);
+  else if constexpr (kKind == Composition::gelu_backward)
+    return gelu_backward<Math>(x[0], x[1]);
+  else if constexpr (kKind == Composition::gelu_tanh_backward)
+    return gelu_tanh_backward<Math>(x[0], x[1]);
+  else if constexpr (kKind == Composition::mse_backward)
+    return mse_backward<Math>(x[0], x[1], x[2], numbers[0]);
+  else if constexpr (kKind == Composition::softmax_backward)
+    return softmax_backward<Math>(x[0], x[1], x[2]);
+  else if constexpr (kKind == Composition::log_softmax_backward)
+    return log_softmax_backward<Math>(x[0], x[1], x[2]);
   else
     return static_cast<typename Math::Value>(isclose<Math>(x[0], x[1], numbers[0], numbers[1], numbers[2] != 0));
 }
@@ -276,6 +363,26 @@ decltype(auto) visit_composition(Composition kind, Visit&& visit) {
       return with.template operator()<Composition::addcmul>();
     case Composition::addcdiv:
       return with.template operator()<Composition::addcdiv>();
+    case Composition::threshold_backward:
+      return with.template operator()<Composition::threshold_backward>();
+    case Composition::leaky_relu_backward:
+      return with.template operator()<Composition::leaky_relu_backward>();
+    case Composition::sigmoid_backward:
+      return with.template operator()<Composition::sigmoid_backward>();
+    case Composition::tanh_backward:
+      return with.template operator()<Composition::tanh_backward>();
+    case Composition::silu_backward:
+      return with.template operator()<Composition::silu_backward>();
+    case Composition::gelu_backward:
+      return with.template operator()<Composition::gelu_backward>();
+    case Composition::gelu_tanh_backward:
+      return with.template operator()<Composition::gelu_tanh_backward>();
+    case Composition::mse_backward:
+      return with.template operator()<Composition::mse_backward>();
+    case Composition::softmax_backward:
+      return with.template operator()<Composition::softmax_backward>();
+    case Composition::log_softmax_backward:
+      return with.template operator()<Composition::log_softmax_backward>();
     case Composition::isclose:
       break;
   }

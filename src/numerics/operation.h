@@ -37,6 +37,17 @@ enum class Composition : std::uint8_t {
   addcmul,     // x, a, b; value: x + value a b
   addcdiv,     // x, a, b; value: x + value a / b
   isclose,     // a, b; the relative and the absolute tolerance, 1 where NaN is close to NaN
+  // Gradients, of the gradient of the result and of x, or of the result y.
+  threshold_backward,    // g, x; the threshold
+  leaky_relu_backward,   // g, x; the slope below 0
+  sigmoid_backward,      // g, y
+  tanh_backward,         // g, y
+  silu_backward,         // g, x
+  gelu_backward,         // g, x
+  gelu_tanh_backward,    // g, x
+  mse_backward,          // g, x, target; the factor
+  softmax_backward,      // g, y, the sum of g y
+  log_softmax_backward,  // g, y, the sum of g
 };
 
 struct ComposedOperation {

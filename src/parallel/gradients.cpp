@@ -1,14 +1,13 @@
 #include "kernbench/tp/gradients.h"
 
 #include <cstdint>
-#include <numbers>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernbench/error.h"
+#include "kernbench/torch/backward.h"
 #include "kernbench/torch/operations.h"
 #include "kernbench/torch/transformer.h"
 #include "kernbench/tp/primitives.h"
@@ -21,18 +20,6 @@
 namespace kernbench::tp {
 
 using torch::Tensor;
-
-namespace {
-/// Of x / 2 (1 + tanh u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
-Tensor tanh_gelu_slope(const Tensor& x) {
-  constexpr double kCubic = 0.044715;
-  const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-  const Tensor square = x * x;
-  const Tensor tanh = torch::tanh(x * (square * kCubic + 1) * root);
-  return (tanh + 1) * 0.5 + (1 - tanh * tanh) * x * (square * (3 * kCubic) + 1) * (0.5 * root);
-}
-
-}  // namespace
 
 Forward linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Where where) {
   const tensor::HostCall here("linear_forward", where);
@@ -68,16 +55,7 @@ Tensor gelu_backward(const Saved& saved, const Tensor& grad, std::string_view ap
   const tensor::HostCall here("gelu_backward", where);
   check_saved("gelu_backward", saved, 1);
   check_grad("gelu_backward", grad, saved.at(0).sizes().vec());
-  const torch::ScalarType type = computed_in(saved.at(0));
-  const Tensor x = saved[0].to(type);
-  if (approximate == "tanh") return (grad.to(type) * tanh_gelu_slope(x)).to(saved[0].scalar_type());
-  if (approximate != "none") {
-    throw ValueError("gelu_backward: approximate must be \"none\" or \"tanh\", as in the forward, but is \"" +
-                     std::string(approximate) + "\"");
-  }
-  const Tensor probability = ((x * (1 / std::numbers::sqrt2)).erf() + 1) * 0.5;
-  const Tensor density = (x * x * -0.5).exp() * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-  return (grad.to(type) * (probability + x * density)).to(saved[0].scalar_type());
+  return torch::gelu_backward(grad, saved[0], approximate).to(saved[0].scalar_type());
 }
 
 Forward swiglu_forward(const Tensor& x, Where where) {
@@ -91,10 +69,8 @@ Tensor swiglu_backward(const Saved& saved, const Tensor& grad, Where where) {
   check_grad("swiglu_backward", grad, with_last(saved.at(0), saved[0].size(-1) / 2));
   const torch::ScalarType type = computed_in(saved.at(0));
   const std::vector<Tensor> halves = split_tensor_along_last_dim(saved[0].to(type), 2);
-  const Tensor gate = torch::sigmoid(halves[0]), above = grad.to(type);
-  const Tensor silu = halves[0] * gate;
-  // d silu = gate + silu (1 - gate)
-  const Tensor first = above * halves[1] * (gate + silu * (1 - gate)), second = above * silu;
+  const Tensor above = grad.to(type);
+  const Tensor first = torch::silu_backward(above * halves[1], halves[0]), second = above * torch::silu(halves[0]);
   return torch::cat({first, second}, -1).to(saved[0].scalar_type());
 }
 

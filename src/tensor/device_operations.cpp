@@ -94,9 +94,14 @@ void DeviceOperations::softmax(const torch::Tensor&, std::int64_t, bool logarith
 void DeviceOperations::normalize(const Norm& norm, const torch::Tensor& out) {
   no_kernel(norm.name().c_str(), out);
 }
-void DeviceOperations::adam(const torch::Tensor& parameter, const torch::Tensor&, const torch::Tensor&,
-                            const torch::Tensor&, const AdamFactors&) {
-  no_kernel("adam", parameter);
+void DeviceOperations::sgd(std::span<const SgdUpdate> updates) {
+  no_kernel("sgd", updates.front().parameter);
+}
+void DeviceOperations::adam(std::span<const AdamUpdate> updates) {
+  no_kernel("adam", updates.front().parameter);
+}
+void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
+  no_kernel("scale", tensors.front());
 }
 void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const MatmulOptions&,
                               const torch::Tensor& out) {

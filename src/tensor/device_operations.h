@@ -82,14 +82,31 @@ struct RotaryPairs {
   bool in_place = false;     // x is out
 };
 
-/// What a step of Adam multiplies with.
-struct AdamFactors {
-  double mean = 0, square = 0;  // shares of the gradient and of its square in the running means
-  double step = 0;              // of the parameter: the learning rate over the mean's bias
-  double root = 1;              // of the root of the mean square: one over the root of its bias
+/// A step of SGD of one parameter. All tensors have its shape; parameter and buffer are written.
+struct SgdUpdate {
+  torch::Tensor parameter, grad;
+  torch::Tensor buffer = {};  // the running sum of gradients; undefined without momentum
+  double rate = 0;            // of what is taken from the parameter
+  double decay = 0;           // times the parameter is added to the gradient
+  double keep = 0, add = 1;   // shares of the buffer and of the gradient in the buffer
+  bool is_first = false;      // the buffer becomes the gradient
+  bool nesterov = false;      // taken is the gradient and `keep` times the buffer
+  bool maximize = false;      // the gradient counts the other way
+};
+
+/// A step of Adam of one parameter. All tensors have its shape; all but the gradient are written.
+struct AdamUpdate {
+  torch::Tensor parameter, grad, mean, square;
+  torch::Tensor largest = {};              // the largest mean square yet, which then stands for it; may be undefined
+  double mean_keep = 0, mean_add = 1;      // shares of the mean and of the gradient in the mean
+  double square_keep = 0, square_add = 1;  // and of the squares
+  double step = 0;                         // of the parameter: the learning rate over the mean's bias
+  double root = 1;                         // of the root of the mean square: one over the root of its bias
   double epsilon = 0;
-  double decay = 0;   // times the parameter is added to the gradient
-  double shrink = 0;  // times the parameter is taken from the parameter first
+  double decay = 0;       // times the parameter is added to the gradient
+  double shrink = 1;      // the parameter is multiplied by it first
+  bool is_first = false;  // means and squares, and the largest of them, are zeros that nobody has written
+  bool maximize = false;  // the gradient counts the other way
 };
 
 /// layer_norm, or rms_norm, over the last `dimensions` dimensions of x, or of x + residual, which `sum` then becomes.
@@ -168,10 +185,12 @@ class DeviceOperations {
 
   // ---- steps of an optimiser -----------------------------------------------------------------------------------
 
-  /// In place, from the gradient: running means of it and of its square (f32), and the parameter. All four have one
-  /// shape; the means lie as the parameter does.
-  virtual void adam(const torch::Tensor& parameter, const torch::Tensor& grad, const torch::Tensor& mean,
-                    const torch::Tensor& square, const AdamFactors& factors);
+  // In place, in f32, each written tensor rounded once: one launch for all updates, at least one, whose parameters lie
+  // on one device. What a parameter's steps keep lies best as the parameter does.
+  virtual void sgd(std::span<const SgdUpdate> updates);
+  virtual void adam(std::span<const AdamUpdate> updates);
+  /// Each tensor times `factor`, a tensor of one element on their device, likewise.
+  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
 
   // ---- matrices, joining, choosing -----------------------------------------------------------------------------
 

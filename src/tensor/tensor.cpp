@@ -107,6 +107,10 @@ const Tensor& Tensor::requires_grad_(bool value, Where where) const {
   return *this;
 }
 
+Tensor& Tensor::mutable_grad() const {
+  return impl_of(*this).gradient.tensor;
+}
+
 void Tensor::set_data(const Tensor& data, Where where) const {
   const tensor::HostCall here("set_data", where);
   TensorImpl& own = impl_of(*this);

@@ -54,6 +54,17 @@ class Storage {
 
 class TensorFunctions;
 
+/// The gradient of a tensor, which no copy of its state has: a view has none, and set_data leaves it.
+class Gradient {
+ public:
+  Gradient() = default;
+  Gradient(const Gradient&) {}
+  Gradient& operator=(const Gradient&) { return *this; }  // NOLINT(cert-oop54-cpp): nothing is copied
+  ~Gradient() = default;
+
+  torch::Tensor tensor;
+};
+
 class TensorImpl {
  public:
   std::shared_ptr<Storage> storage;
@@ -63,6 +74,7 @@ class TensorImpl {
   torch::Device device = torch::kCPU;          // with an index when it is a device
   DPPolicy policy;                             // of a device tensor
   std::shared_ptr<TensorFunctions> functions;  // null for host and device tensors (tensor/tensor_functions.h)
+  Gradient gradient;
 
   std::int64_t numel() const;
   bool is_contiguous() const;

@@ -171,7 +171,10 @@ TensorOptions TensorOptions::device(Device device) const {
   return result;
 }
 TensorOptions TensorOptions::requires_grad(bool value) const {
-  if (value) throw ValueError("requires_grad(true): KernBench computes no gradients; leave it out");
+  if (value)
+    throw ValueError(
+        "requires_grad(true): there is no tape; leave it out, and set the gradients of parameters with mutable_grad() "
+        "(docs/training.md)");
   return *this;
 }
 TensorOptions TensorOptions::placement(const DPPolicy& policy) const {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "kernbench/torch/backward.h"
 #include "numerics/elementwise_table.h"
 #include "support.h"
 #include "support/sanitizers.h"
@@ -139,7 +140,15 @@ void expect_same_composed_bits(const Tensor& x, const Tensor& y, const Tensor& z
       {"addcdiv", [](T a, T b, T c) { return a.addcdiv(b, c); }},
       {"addcdiv of 0.3", [](T a, T b, T c) { return a.addcdiv(b, c, 0.3); }},
       {"isclose", [](T a, T b, T) { return a.isclose(b, 0.1, 0.01); }},
-      {"isclose of NaN", [](T a, T b, T) { return a.isclose(b, 1e-5, 1e-8, true); }}};
+      {"isclose of NaN", [](T a, T b, T) { return a.isclose(b, 1e-5, 1e-8, true); }},
+      {"threshold_backward", [](T a, T b, T) { return torch::threshold_backward(a, b, 0.1); }},
+      {"leaky_relu_backward", [](T a, T b, T) { return torch::leaky_relu_backward(a, b, 0.1, false); }},
+      {"sigmoid_backward", [](T a, T b, T) { return torch::sigmoid_backward(a, b); }},
+      {"tanh_backward", [](T a, T b, T) { return torch::tanh_backward(a, b); }},
+      {"silu_backward", [](T a, T b, T) { return torch::silu_backward(a, b); }},
+      {"gelu_backward", [](T a, T b, T) { return torch::gelu_backward(a, b); }},
+      {"gelu_backward of tanh", [](T a, T b, T) { return torch::gelu_backward(a, b, "tanh"); }},
+      {"mse_loss_backward", [](T a, T b, T c) { return torch::mse_loss_backward(a, b, c, torch::Reduction::Mean); }}};
   const Tensor a = x.to("ahbm"), b = y.to("ahbm"), c = z.to("ahbm");
   for (const auto& [what, call] : calls)
     EXPECT_EQ(differing(call(x, y, z), call(a, b, c)), 0) << what << " of " << name(x.scalar_type());

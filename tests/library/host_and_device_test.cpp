@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "kernbench/torch/backward.h"
 #include "support.h"
 
 namespace kernbench {
@@ -206,6 +207,10 @@ const std::vector<Case>& cases() {
        [](T x, T y, T) { return torch::kl_div(torch::log_softmax(x, 1), torch::relu(y), torch::Reduction::Mean); }, 64},
       {"leaky_relu", Kind::floats, [](T x, T, T) { return torch::leaky_relu(x, 0.1); }},
       {"softplus", Kind::floats, [](T x, T, T) { return torch::softplus(x, 2, 1.5); }, 2},
+      {"softmax backward", Kind::floats,
+       [](T x, T, T) { return torch::_softmax_backward_data(x, x.softmax(-1), -1, x.scalar_type()); }, 4},
+      {"log_softmax backward", Kind::floats,
+       [](T x, T, T) { return torch::_log_softmax_backward_data(x, x.log_softmax(-1), -1, x.scalar_type()); }, 4},
       {"elu", Kind::floats, [](T x, T, T) { return torch::elu(x, 0.5, 1.5, 0.7); }, 2},
       {"selu", Kind::floats, [](T x, T, T) { return torch::selu(x); }},
       {"mish", Kind::floats, [](T x, T, T) { return torch::mish(x); }},
@@ -346,6 +351,8 @@ TEST(HostAndDevice, FunctionsOfSeveralStepsAreOneLaunch) {
       {"multiply_add", [](const Tensor& x) { x.addcmul(x, x); }},
       {"addcmul", [](const Tensor& x) { x.addcmul(x, x, 2); }},
       {"addcdiv", [](const Tensor& x) { x.addcdiv(x, x); }},
+      {"gelu_backward", [](const Tensor& x) { torch::gelu_backward(x, x, "tanh"); }},
+      {"silu_backward", [](const Tensor& x) { torch::silu_backward(x, x); }},
       {"isclose", [](const Tensor& x) { x.isclose(x); }},
       {"pow", [](const Tensor& x) { x.square(); }},
       {"arange", [](const Tensor& x) { torch::arange(100, torch::device(x.device())); }},

@@ -1,4 +1,5 @@
-// A step of Adam and of AdamW against PyTorch's formula in long double, on shards, and its misuse.
+// A step of Adam and of AdamW against PyTorch's formula in long double, on shards, and its misuse; torch::optim on
+// shards.
 #include "kernbench/tp/optimizer.h"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernbench/nn.h"
+#include "kernbench/optim.h"
 #include "support.h"
 
 namespace kernbench::tp {
@@ -152,6 +155,50 @@ TEST(AdamStep, RefusesWhatDoesNotFitTogether) {
               ::testing::HasSubstr("beta1 must be in [0, 1), but is 1"));
   EXPECT_THAT(error([&] { step(torch::ones({2}), torch::ones({2}), {.lr = -1}); }),
               ::testing::HasSubstr("lr must be at least 0, but is -1"));
+}
+
+// ZeRO's first stage: gradients are averaged into shards, each rank steps its own, and all gather the parameters.
+TEST(Optim, StepsShardsOfParametersAsThoseOfOneDevice) {
+  constexpr int kRanks = 2, kElements = 64;
+  const auto grad_of = [](int rank, int step) { return whole_numbers({kElements}, 3 + rank + step) * 0.25; };
+  const auto options = torch::optim::AdamWOptions(0.1).weight_decay(0.3).amsgrad(true);
+  const RunResult result = run_sound_model(kRanks, 0, [&](int rank) {
+    const Tensor whole = whole_numbers({kElements}, 5).to("ahbm"), alone = whole.clone();
+    const Tensor mine = whole.chunk(kRanks)[static_cast<std::size_t>(rank)];
+    torch::optim::AdamW sharded({mine}, options), of_all({alone}, options);
+    for (int step = 0; step < kSteps; ++step) {
+      const Tensor grads = grad_of(rank, step).to("ahbm");
+      mine.mutable_grad() = torch::empty({kElements / kRanks}).to("ahbm");
+      torch::distributed::reduce_scatter_tensor(mine.grad(), grads, torch::distributed::ReduceOp::AVG);
+      sharded.step();
+      torch::distributed::all_gather_into_tensor(whole, mine);
+
+      alone.mutable_grad() = ((grad_of(0, step) + grad_of(1, step)) / kRanks).to("ahbm");
+      of_all.step();
+    }
+    EXPECT_TRUE(torch::equal(whole, alone)) << "rank " << rank;
+    EXPECT_EQ(sharded.state().at(mine.impl().get())->tensors()["exp_avg"].numel(), kElements / kRanks);
+  });
+  std::int64_t steps = 0;
+  for (const LaunchResult& launch : result.launches) steps += launch.kernel == "adam";
+  EXPECT_EQ(steps, 2 * kRanks * kSteps);
+}
+
+TEST(Optim, ClipsGradientsByTheNormOverAllRanks) {
+  run_sound_model(2, 0, [&](int rank) {
+    const Tensor grads = whole_numbers({8}, 5) + 0.5;
+    Tensor whole = torch::zeros({8}), mine = torch::zeros({4}).to("ahbm");
+    whole.mutable_grad() = grads.clone();
+    mine.mutable_grad() = grads.chunk(2)[static_cast<std::size_t>(rank)].to("ahbm");
+    const double expected = torch::nn::utils::clip_grad_norm_(whole, 2.0);
+
+    const Tensor squares = torch::nn::utils::get_total_norm({mine.grad()}).square();
+    torch::distributed::all_reduce(squares);
+    const Tensor norm = squares.sqrt();
+    torch::nn::utils::clip_grads_with_norm_({mine}, 2.0, norm);
+    EXPECT_NEAR(norm.item<float>(), expected, 1e-5);
+    EXPECT_TRUE(torch::allclose(mine.grad().cpu(), whole.grad().chunk(2)[static_cast<std::size_t>(rank)]));
+  });
 }
 
 std::string message_of(const std::function<void()>& body) {

@@ -25,8 +25,8 @@ struct IncompatibleKeys {
 /// tensor that is undefined is registered, but never listed. Host and device alike; nothing here takes simulated time
 /// but `to` and load_state_dict, which copy.
 ///
-/// There is no tape: gradients are pairs of functions (kernbench/tp/gradients.h), and `requires_grad` is accepted and
-/// ignored.
+/// There is no tape: gradients come from pairs of functions (kernbench/tp/gradients.h), and the program sets them
+/// (Tensor::mutable_grad); `requires_grad` is accepted and ignored.
 class Module : public std::enable_shared_from_this<Module> {
  public:
   /// Its name in print; by default that of its class.
@@ -86,9 +86,13 @@ class Module : public std::enable_shared_from_this<Module> {
   void eval() { train(false); }
   virtual bool is_training() const { return training_; }
 
-  /// Moves and converts all parameters and buffers. Every handle of a parameter follows, views of its elements do not.
-  /// A type is that of floating-point tensors only: whole numbers and masks keep theirs (as in Python; libtorch
-  /// converts them too), and a type of whole numbers is a ValueError. With options also a placement on the device.
+  /// Gradients of all parameters (Tensor::mutable_grad) become zeros, a launch each on a device, or undefined.
+  virtual void zero_grad(bool set_to_none = false, Where where = Where::current());
+
+  /// Moves and converts all parameters, with their gradients, and buffers. Every handle of a parameter follows, views
+  /// of its elements do not. A type is that of floating-point tensors only: whole numbers and masks keep theirs (as in
+  /// Python; libtorch converts them too), and a type of whole numbers is a ValueError. With options also a placement on
+  /// the device.
   virtual void to(const TensorOptions& options, bool non_blocking = false, Where where = Where::current());
   void to(Device device, ScalarType type, bool non_blocking = false, Where where = Where::current());
   void to(ScalarType type, bool non_blocking = false, Where where = Where::current());

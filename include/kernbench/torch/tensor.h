@@ -81,12 +81,16 @@ class Tensor {
   std::size_t nbytes() const;
   bool is_contiguous() const;
   bool is_floating_point() const { return kernbench::is_floating_point(scalar_type()); }
-  /// There are no gradients: asking for them is a ValueError, forgoing them is accepted.
+  /// There is no tape: asking for one is a ValueError, forgoing it is accepted.
   bool requires_grad() const { return false; }
   const Tensor& requires_grad_(bool value = true, Where where = Where::current()) const;
   const Tensor& set_requires_grad(bool value, Where where = Where::current()) const {
     return requires_grad_(value, where);
   }
+  /// The gradient that the program has set (`p.mutable_grad() = g`), which optimisers read; undefined before. It
+  /// belongs to all handles of this tensor, not to views of it.
+  const Tensor& grad() const { return mutable_grad(); }
+  Tensor& mutable_grad() const;
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
   /// Whether both are views of one storage.
   bool is_alias_of(const Tensor& other) const;
@@ -167,6 +171,7 @@ class Tensor {
   Tensor expand(IntArrayRef sizes, Where where = Where::current()) const;
   Tensor alias(Where where = Where::current()) const;
   Tensor detach(Where where = Where::current()) const { return alias(where); }
+  Tensor data(Where where = Where::current()) const { return alias(where); }
 
   // Views where possible, else copies. To another device or type it is always a copy: over PCIe from and to the host,
   // over the links between SIPs, or by a kernel that converts.

@@ -33,7 +33,7 @@ struct AdamState {
 
 /// A step of Adam, or AdamW, by PyTorch's formula, in place:
 ///   g = grad + weight_decay * parameter, or AdamW: parameter -= lr * weight_decay * parameter
-///   exp_avg += (1 - beta1) (g - exp_avg);  exp_avg_sq += (1 - beta2) (g^2 - exp_avg_sq)
+///   exp_avg = beta1 exp_avg + (1 - beta1) g;  exp_avg_sq = beta2 exp_avg_sq + (1 - beta2) g^2
 ///   parameter -= lr / (1 - beta1^step) * exp_avg / (sqrt(exp_avg_sq / (1 - beta2^step)) + eps)
 /// On a device one launch, in f32, the parameter rounded once. ValueError for a gradient or state of another shape or
 /// device, a state of another type, a parameter that is no floating-point tensor or has several elements in one place,

@@ -52,8 +52,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
   void normalize(const tensor::Norm& norm, const torch::Tensor& out) override;
 
-  void adam(const torch::Tensor& parameter, const torch::Tensor& grad, const torch::Tensor& mean,
-            const torch::Tensor& square, const tensor::AdamFactors& factors) override;
+  void sgd(std::span<const tensor::SgdUpdate> updates) override;
+  void adam(std::span<const tensor::AdamUpdate> updates) override;
+  void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor) override;
 
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const torch::Tensor& out) override;

@@ -1,4 +1,6 @@
 // Steps of an optimiser on a device.
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/functions/device_kernels.h"
@@ -8,17 +10,102 @@ namespace kernbench::runtime {
 
 using torch::Tensor;
 
-void SimulatedOperations::adam(const Tensor& parameter, const Tensor& grad, const Tensor& mean, const Tensor& square,
-                               const tensor::AdamFactors& factors) {
-  const auto f32 = [](double value) { return static_cast<float>(value); };
-  const tile::library::AdamStep step{f32(factors.mean),    f32(factors.square), f32(factors.step),  f32(factors.root),
-                                     f32(factors.epsilon), f32(factors.decay),  f32(factors.shrink)};
-  launch({.name = "adam",
-          .written = {parameter, mean, square},
-          .read = {grad},
-          .pes = {},
-          .body = [p = kernel_view(parameter, true), g = kernel_view(grad, false), m = kernel_view(mean, true),
-                   v = kernel_view(square, true), step] { tile::library::adam(p, g, m, v, step); }});
+namespace {
+
+float as_f32(double value) {
+  return static_cast<float>(value);
+}
+
+std::optional<tile::library::View> written_view(const Tensor& tensor) {
+  if (!tensor.defined()) return std::nullopt;
+  return kernel_view(tensor, true);
+}
+
+/// Those that are there.
+std::vector<Tensor> defined(std::initializer_list<Tensor> tensors) {
+  std::vector<Tensor> found;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.defined()) found.push_back(tensor);
+  }
+  return found;
+}
+
+template <class Update>
+std::vector<PeCoordinate> holders_of_parameters(std::span<const Update> updates) {
+  std::vector<Tensor> parameters;
+  for (const Update& update : updates) parameters.push_back(update.parameter);
+  return holders(parameters);
+}
+
+void append(std::vector<Tensor>& all, const std::vector<Tensor>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
+  std::vector<tile::library::SgdStep> steps;
+  Call call{.name = "sgd", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
+  for (const tensor::SgdUpdate& update : updates) {
+    append(call.written, defined({update.parameter, update.buffer}));
+    call.read.push_back(update.grad);
+    steps.push_back({.parameter = kernel_view(update.parameter, true),
+                     .grad = kernel_view(update.grad, false),
+                     .buffer = written_view(update.buffer),
+                     .rate = as_f32(update.rate),
+                     .decay = as_f32(update.decay),
+                     .keep = as_f32(update.keep),
+                     .add = as_f32(update.add),
+                     .is_first = update.is_first,
+                     .nesterov = update.nesterov,
+                     .maximize = update.maximize});
+  }
+  call.body = [steps = std::move(steps)] {
+    for (const auto& step : steps) tile::library::sgd(step);
+  };
+  launch(std::move(call));
+}
+
+void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
+  std::vector<tile::library::AdamStep> steps;
+  Call call{.name = "adam", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
+  for (const tensor::AdamUpdate& update : updates) {
+    append(call.written, defined({update.parameter, update.mean, update.square, update.largest}));
+    call.read.push_back(update.grad);
+    steps.push_back({.parameter = kernel_view(update.parameter, true),
+                     .grad = kernel_view(update.grad, false),
+                     .mean = kernel_view(update.mean, true),
+                     .square = kernel_view(update.square, true),
+                     .largest = written_view(update.largest),
+                     .mean_keep = as_f32(update.mean_keep),
+                     .mean_add = as_f32(update.mean_add),
+                     .square_keep = as_f32(update.square_keep),
+                     .square_add = as_f32(update.square_add),
+                     .step = as_f32(update.step),
+                     .root = as_f32(update.root),
+                     .epsilon = as_f32(update.epsilon),
+                     .decay = as_f32(update.decay),
+                     .shrink = as_f32(update.shrink),
+                     .is_first = update.is_first,
+                     .maximize = update.maximize});
+  }
+  call.body = [steps = std::move(steps)] {
+    for (const auto& step : steps) tile::library::adam(step);
+  };
+  launch(std::move(call));
+}
+
+void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& factor) {
+  std::vector<std::pair<tile::library::View, tile::library::View>> pairs;
+  for (const Tensor& tensor : tensors)
+    pairs.emplace_back(kernel_view(tensor, true), kernel_view(factor.expand(tensor.sizes()), false));
+  launch({.name = "scale",
+          .written = {tensors.begin(), tensors.end()},
+          .read = {factor},
+          .pes = holders(tensors),
+          .body = [pairs = std::move(pairs)] {
+            for (const auto& [x, times] : pairs) tile::library::scale(x, times);
+          }});
 }
 
 }  // namespace kernbench::runtime

@@ -1,7 +1,9 @@
 #include "tile/library/optimizer.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "tile/library/elementwise.h"
 #include "tile/library/pipeline.h"
@@ -10,30 +12,80 @@ namespace kernbench::tile::library {
 
 namespace {
 
-constexpr std::int64_t kTilesOfUpdate = 9;
+/// f32 tiles of a block that a step makes beside those that it has loaded.
+constexpr std::int64_t kTilesMade = 3;
+
+/// Calls body(block, tiles), as they are loaded, for each block that the program holds of the first operand.
+void for_each_held_block(const std::vector<View>& operands,
+                         const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body) {
+  const auto tiles = static_cast<std::int64_t>(2 * operands.size()) + kTilesMade + 2;
+  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * tiles), 1, kLargestBlock);
+  std::vector<Box> blocks;
+  for (const Box& box : share_of(operands.front(), Share::held))
+    append_blocks(blocks, box, block_shape(box.shape, limit));
+  PipelineOptions options;
+  options.beside = 4 * kTilesMade;
+  pipeline(growing(std::move(blocks), {}), operands, body, options);
+}
+
+/// The tile as one of f32 that fills the block.
+tl::Tile taken(tl::Tile& tile, const Box& block) {
+  return tl::cast(fill_out(std::exchange(tile, {}), block.shape), DType::f32);
+}
+
+/// The gradient as it counts, with the parameter's share.
+tl::Tile counted(tl::Tile grad, const tl::Tile& parameter, float decay, bool maximize) {
+  if (maximize) grad = -grad;
+  return decay == 0 ? grad : tl::fma(parameter, decay, grad);
+}
 
 }  // namespace
 
-void adam(const View& parameter, const View& grad, const View& mean, const View& square, const AdamStep& step) {
-  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * kTilesOfUpdate), 1, kLargestBlock);
-  std::vector<Box> blocks;
-  for (const Box& box : share_of(parameter, Share::held)) append_blocks(blocks, box, block_shape(box.shape, limit));
-  pipeline(growing(std::move(blocks), {}), {parameter, grad, mean, square},
-           [&](const Box& block, std::vector<tl::Tile> tiles) {
-             const auto take = [&](std::size_t operand) {
-               return tl::cast(fill_out(std::exchange(tiles[operand], {}), block.shape), DType::f32);
-             };
-             tl::Tile p = take(0), g = take(1), m = take(2), v = take(3);
-             if (step.decay != 0) g = tl::fma(p, step.decay, g);
-             if (step.shrink != 0) p = p - p * step.shrink;
-             m = m + (g - m) * step.mean;
-             store(mean, block.offset, m);
-             v = v + (g * g - v) * step.square;
-             store(square, block.offset, v);
-             g = tl::Tile();
-             const tl::Tile root = tl::sqrt(v) * step.root + step.epsilon;
-             store(parameter, block.offset, p - m * step.step / root);
-           });
+void sgd(const SgdStep& step) {
+  std::vector<View> operands{step.parameter, step.grad};
+  if (step.buffer && !step.is_first) operands.push_back(*step.buffer);
+  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    const tl::Tile p = taken(tiles[0], block);
+    tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
+    if (step.buffer) {
+      const tl::Tile sum = step.is_first ? g : tl::fma(g, step.add, taken(tiles[2], block) * step.keep);
+      store(*step.buffer, block.offset, sum);
+      g = step.nesterov ? tl::fma(sum, step.keep, g) : sum;
+    }
+    store(step.parameter, block.offset, tl::fma(g, -step.rate, p));
+  });
+}
+
+void adam(const AdamStep& step) {
+  std::vector<View> operands{step.parameter, step.grad};
+  if (!step.is_first) {
+    operands.insert(operands.end(), {step.mean, step.square});
+    if (step.largest) operands.push_back(*step.largest);
+  }
+  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    tl::Tile p = taken(tiles[0], block);
+    tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
+    if (step.shrink != 1) p = p * step.shrink;
+    const tl::Tile m =
+        step.is_first ? g * step.mean_add : tl::fma(g, step.mean_add, taken(tiles[2], block) * step.mean_keep);
+    store(step.mean, block.offset, m);
+    tl::Tile v = g * step.square_add;
+    v = step.is_first ? v * g : tl::fma(v, g, taken(tiles[3], block) * step.square_keep);
+    store(step.square, block.offset, v);
+    g = tl::Tile();
+    if (step.largest) {
+      if (!step.is_first) v = tl::maximum(taken(tiles[4], block), v, tl::PropagateNan::all);
+      store(*step.largest, block.offset, v);
+    }
+    const tl::Tile root = tl::fma(tl::sqrt(v), step.root, step.epsilon);
+    store(step.parameter, block.offset, p - m * step.step / root);
+  });
+}
+
+void scale(const View& x, const View& factor) {
+  for_each_held_block({x, factor}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    store(x, block.offset, tl::cast(tiles[0], DType::f32) * tl::cast(tiles[1], DType::f32));
+  });
 }
 
 }  // namespace kernbench::tile::library

@@ -1,20 +1,47 @@
-// Library kernel: a step of an optimiser, which reads a parameter and its running means once and writes them once.
+// Library kernels: a step of an optimiser, which reads a parameter and what its steps keep once and writes them once.
 #pragma once
+
+#include <optional>
 
 #include "tile/library/view.h"
 
 namespace kernbench::tile::library {
 
-/// As tensor::AdamFactors, in f32.
-struct AdamStep {
-  float mean, square, step, root, epsilon, decay, shrink;
+/// As tensor::SgdUpdate, in f32.
+struct SgdStep {
+  View parameter, grad;
+  std::optional<View> buffer = {};
+  float rate = 0, decay = 0, keep = 0, add = 1;
+  bool is_first = false, nesterov = false, maximize = false;
 };
 
-/// g = grad + decay parameter; parameter -= shrink parameter; mean += (g - mean) mean_share; square += (g^2 - square)
-/// square_share; parameter -= step mean / (root sqrt(square) + epsilon). All have one shape; the means are f32 and lie
-/// as the parameter does. Each program makes what it holds of the parameter, block by block of at most 16 Ki elements.
-/// In f32, the parameter rounded once. TCM: nine f32 tiles of a block. Four loads, three stores; vector work for each
-/// element: eleven operations, of which one is a division and one a root, two more with a decay or a shrink.
-void adam(const View& parameter, const View& grad, const View& mean, const View& square, const AdamStep& step);
+/// As tensor::AdamUpdate, in f32.
+struct AdamStep {
+  View parameter, grad, mean, square;
+  std::optional<View> largest = {};
+  float mean_keep = 0, mean_add = 1, square_keep = 0, square_add = 1;
+  float step = 0, root = 1, epsilon = 0, decay = 0, shrink = 1;
+  bool is_first = false, maximize = false;
+};
+
+// Each program makes what it holds of the parameter, so that every replica is written, block by block of at most 16 Ki
+// elements; what is kept lies best as the parameter does. In f32, each written tensor rounded once. TCM: the tiles of
+// two blocks, and five f32 tiles of one.
+
+/// g = grad + decay parameter; buffer = keep buffer + add g, at first g; parameter -= rate g, with a buffer rate
+/// buffer, or as Nesterov rate (g + keep buffer). Loads of two tensors and a store of one, of one more each with a
+/// buffer (at first the store alone). Vector work for each element: one operation, one more with a decay, two with a
+/// buffer (at first none), one for Nesterov.
+void sgd(const SgdStep& step);
+
+/// g = grad + decay parameter; parameter *= shrink; mean = mean_keep mean + mean_add g; square = square_keep square +
+/// square_add g^2; parameter -= step mean / (root sqrt(square) + epsilon), with the largest square yet in place of the
+/// square. Loads of four tensors and stores of three, of one more each with `largest`; at first loads of two alone.
+/// Vector work for each element: ten operations, of which one is a division and one a root, one more with a decay, a
+/// shrink or `largest`.
+void adam(const AdamStep& step);
+
+/// x *= factor, which repeats one element. A load, an operation and a store of each element.
+void scale(const View& x, const View& factor);
 
 }  // namespace kernbench::tile::library

@@ -94,11 +94,12 @@ std::vector<Snippet> reduction_snippets();
 std::vector<Snippet> nn_snippets();
 std::vector<Snippet> loss_snippets();
 std::vector<Snippet> choosing_snippets();
+std::vector<Snippet> optim_snippets();
 
 inline std::vector<Snippet> snippets() {
   std::vector<Snippet> all;
   for (const auto& part : {tensor_snippets(), elementwise_snippets(), shape_snippets(), reduction_snippets(),
-                           nn_snippets(), loss_snippets(), choosing_snippets()})
+                           nn_snippets(), loss_snippets(), choosing_snippets(), optim_snippets()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

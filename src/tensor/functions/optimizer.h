@@ -1,0 +1,31 @@
+// Steps of optimisers: checks, the host's arithmetic, and the launches on devices.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/device_operations.h"
+
+namespace kernbench::tensor {
+
+/// The shares, the step and the root of Adam's step number `step`, which counts from 1; the rest is the caller's.
+AdamUpdate adam_update(double rate, double beta1, double beta2, double epsilon, std::int64_t step);
+
+/// ValueError unless the parameter is a floating-point tensor whose elements have places of their own, and the gradient
+/// a floating-point tensor of its shape on its device.
+void check_parameter(const char* call, const torch::Tensor& parameter);
+void check_gradient(const char* call, const torch::Tensor& parameter, const torch::Tensor& grad);
+/// Likewise for what a parameter's steps keep, which has the type `type`.
+void check_state(const char* call, const torch::Tensor& parameter, const char* name, const torch::Tensor& state,
+                 DType type);
+
+// All updates are checked already, and no two write one element. Those on a device are one launch there; parameters
+// without elements take no step. In f32 (f64 where the parameter is f64), each written tensor rounded once. ValueError
+// for memory that must not be written, and then nothing has been.
+void take_steps(const char* call, std::span<const SgdUpdate> updates);
+void take_steps(const char* call, std::span<const AdamUpdate> updates);
+
+/// Each floating-point tensor times `factor`, which has one element: a launch for all that are on its device.
+void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+
+}  // namespace kernbench::tensor
