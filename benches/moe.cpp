@@ -92,6 +92,13 @@ void worker(int rank, int world_size, const Run& run, gpt::NotedChoices* noted) 
   check_result(run, weights, *noted, y);
 }
 
+/// Whole experts and tokens are shared out, or else the columns inside each expert.
+int devices_for(const gpt::ModelConfig& config, std::int64_t tokens, bool expert_parallel) {
+  if (!expert_parallel) return devices_that_share({{"ffn", config.inner, kFfn}});
+  return devices_that_share(
+      {{"experts", config.experts, kExperts, "expert_parallel=no"}, {"tokens", tokens, kTokens, "expert_parallel=no"}});
+}
+
 }  // namespace
 
 KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, experts, exchange",  //
@@ -110,9 +117,7 @@ KERNBENCH_BENCH(moe, "a mixture of experts over all devices: routing, exchange, 
   config.experts = parameter<std::int64_t>("experts", 1, 1024);
   config.chosen_experts = parameter<std::int64_t>("chosen", 1, config.experts);
   const auto tokens = parameter<std::int64_t>("tokens", 1, kLargest);
-  const int n = expert_parallel ? devices_that_share({{"experts", config.experts, kExperts, "expert_parallel=no"},
-                                                      {"tokens", tokens, kTokens, "expert_parallel=no"}})
-                                : devices_that_share({{"ffn", config.inner, kFfn}});
+  const int n = devices_for(config, tokens, expert_parallel);
   const Run run{config,
                 tokens,
                 dtype_of(),

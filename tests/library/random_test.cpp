@@ -160,18 +160,18 @@ Time draw_time(const std::function<void()>& program, int multiply) {
 
 TEST(DeviceRandom, ANumberCostsItsPartOfACounterAndWhatMakesItOfAWord) {
   constexpr std::int64_t kCount = 8192, kLanes = 128, kOperations = 100, kMore = 10;
-  struct Case {
+  struct Drawing {
     const char* name;
     std::function<void(const torch::TensorOptions&)> draw;
     std::int64_t products;  // of all numbers
   };
-  const std::vector<Case> cases = {
+  const std::vector<Drawing> cases = {
       {"rand", [](const auto& options) { torch::rand({kCount}, options); }, kCount / 4 * kOperations + kCount},
       {"randn", [](const auto& options) { torch::randn({kCount}, options); },
        kCount / 4 * kOperations + kCount / 2 * 2 + kCount},
       {"randint", [](const auto& options) { torch::randint(9, {kCount}, options.dtype(torch::kInt)); },
        kCount / 2 * kOperations + 4 * kCount}};
-  for (const Case& each : cases) {
+  for (const Drawing& each : cases) {
     const auto draw = [&] {
       each.draw(torch::device("ahbm").placement({.num_cubes = 1, .num_pes = 1}));
       torch::ahbm::synchronize();
