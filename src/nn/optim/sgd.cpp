@@ -43,9 +43,9 @@ Tensor SGD::step(LossClosure closure, Where where) {
         update.rate = options.lr();
         update.decay = options.weight_decay();
         update.maximize = options.maximize();
-        auto [state, is_kept] = state_of<SGDParamState>(state_, parameter);
+        SGDParamState state = state_of<SGDParamState>(state_, parameter);
         if (options.momentum() != 0) {
-          update.is_first = !is_kept || !state.momentum_buffer().defined();
+          update.is_first = !state.momentum_buffer().defined();
           if (update.is_first) state.momentum_buffer(torch::empty_like(parameter));
           update.buffer = state.momentum_buffer();
           tensor::check_state(kStep, parameter, "momentum_buffer", update.buffer, parameter.scalar_type());
