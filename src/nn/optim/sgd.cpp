@@ -1,7 +1,5 @@
 #include "kernbench/optim/sgd.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "kernbench/torch/factories.h"
@@ -9,10 +7,6 @@
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::optim {
-
-void check_at_least_zero(const char* what, double value) {
-  if (!(value >= 0)) throw ValueError(fmt::format("Invalid {}: {}", what, value));
-}
 
 OrderedDict<std::string, Tensor> SGDParamState::tensors() const {
   OrderedDict<std::string, Tensor> all;
