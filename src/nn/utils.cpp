@@ -27,7 +27,10 @@ Tensor norm_of(const std::vector<Tensor>& grads, double norm_type) {
   const bool largest = norm_type == std::numeric_limits<double>::infinity();
   std::vector<Tensor> norms;
   norms.reserve(grads.size());
-  for (const Tensor& grad : grads) norms.push_back(largest ? grad.abs().max() : grad.norm(norm_type));
+  for (const Tensor& grad : grads) {
+    const Tensor norm = largest ? grad.abs().max() : grad.norm(norm_type);
+    norms.push_back(norm.to(grads.front().device()));
+  }
   if (norms.size() == 1) return norms.front();
   const Tensor all = torch::stack(norms);
   return largest ? all.max() : all.norm(norm_type);

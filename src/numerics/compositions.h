@@ -250,8 +250,9 @@ typename Math::Value gelu_tanh_backward(const typename Math::Value& g, const typ
   const auto square = x * x;
   const auto tanh =
       Math::tanh((square * Math::number(0.044715) + Math::number(1)) * x * Math::number(0.79788456080286535588));
-  auto slope = (square * Math::number(0.134145) + Math::number(1)) * x * Math::number(0.39894228040143267794);
-  slope = (Math::number(1) - tanh * tanh) * slope + (tanh * Math::number(0.5) + Math::number(0.5));
+  // First what is 0 for large numbers, of which the rest would overflow.
+  auto slope = (Math::number(1) - tanh * tanh) * x * (square * Math::number(0.134145) + Math::number(1));
+  slope = slope * Math::number(0.39894228040143267794) + (tanh * Math::number(0.5) + Math::number(0.5));
   return g * slope;
 }
 template <class Math>

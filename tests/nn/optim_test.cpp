@@ -166,6 +166,95 @@ TEST(Optimizers, KeepWhatTheyKeepInTheTypeAndPlaceOfTheParameter) {
   });
 }
 
+TEST(Optimizers, LeaveWhatTheyKeepWhereAProgramHasIt) {
+  on_tiny([] {
+    const Tensor parameter = torch::ones({3});
+    parameter.mutable_grad() = torch::ones({3});
+    Adam adam({parameter}, AdamOptions(0.5));
+    adam.step();
+    const auto* const kept = adam.state().at(parameter.impl().get()).get();
+    const Tensor mean = static_cast<const AdamParamState&>(*kept).exp_avg();
+    adam.step();
+    ASSERT_EQ(adam.state().at(parameter.impl().get()).get(), kept);
+    EXPECT_EQ(static_cast<const AdamParamState&>(*kept).step(), 2);
+    EXPECT_TRUE(mean.is_same(static_cast<const AdamParamState&>(*kept).exp_avg()));
+  });
+}
+
+TEST(Optimizers, StepAndClipParametersOfSeveralDevicesInALaunchEach) {
+  const RunResult result = simulate({.topology = "tiny", .overrides = {"system.sips.count=2"}}, [] {
+    const Parameters host = start(torch::kFloat);
+    const Parameters spread{host[0].to("ahbm:1"), host[1].to("ahbm:0"), host[2].clone()};
+    const AdamWOptions options = AdamWOptions(0.1).weight_decay(0.3);
+    AdamW expected(host, options), actual(spread, options);
+    for (int step = 0; step < 2; ++step) {
+      set_grads(host, step, torch::kFloat);
+      set_grads(spread, step, torch::kFloat);
+      EXPECT_NEAR(torch::nn::utils::clip_grad_norm_(spread, 0.5), torch::nn::utils::clip_grad_norm_(host, 0.5), 1e-4);
+      expected.step();
+      actual.step();
+    }
+    for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(torch::allclose(spread[i].cpu(), host[i], 1e-5, 1e-5));
+  });
+  for (const char* const kernel : {"adam", "scale"}) {
+    EXPECT_EQ(std::ranges::count_if(result.launches, [&](const LaunchResult& each) { return each.kernel == kernel; }),
+              2 * 2)
+        << kernel;
+  }
+}
+
+// One after the other, as on the host: a launch has both.
+TEST(Optimizers, StepWhatTwoParametersShareForEach) {
+  on_tiny([] {
+    const auto table_after_steps = [](const char* device) {
+      const Tensor table = wave({48, 80}, 0.7, 0.3).to(torch::kFloat).to(device), turned = table.t();
+      SGD sgd({table, turned}, SGDOptions(0.1).momentum(0.5).weight_decay(0.5));
+      table.mutable_grad() = torch::ones({48, 80}).to(device);
+      turned.mutable_grad() = wave({80, 48}, 0.3, 0.1).to(torch::kFloat).to(device);
+      sgd.step();
+      sgd.step();
+      return table.cpu();
+    };
+    EXPECT_TRUE(torch::allclose(table_after_steps("ahbm"), table_after_steps("cpu"), 1e-5, 1e-5));
+  });
+}
+
+TEST(Optimizers, TakeATurnedParameterAsItsGradientAsItWas) {
+  const auto result = simulate({.topology = "tiny", .detect_races = true}, [] {
+    const Tensor host = wave({96, 96}, 0.7, 0.3).to(torch::kFloat), device = host.to("ahbm");
+    for (const Tensor& parameter : {host, device}) {
+      parameter.mutable_grad() = parameter.t();
+      SGD({parameter}, SGDOptions(0.5).momentum(0.5)).step();
+    }
+    EXPECT_TRUE(torch::allclose(device.cpu(), host, 1e-5, 1e-6));
+  });
+  EXPECT_TRUE(result.races.empty());
+}
+
+// What a first step left is read by each replay. A first step itself would be one at each replay.
+TEST(Optimizers, StepAtEachReplayOfACapturedStep) {
+  on_tiny([] {
+    const auto stepped_by = [](bool replayed) {
+      const Tensor parameter = torch::ones({8}).to("ahbm");
+      parameter.mutable_grad() = torch::full({8}, 0.5).to("ahbm");
+      SGD sgd({parameter}, SGDOptions(0.5).momentum(0.5));
+      sgd.step();
+      if (!replayed) {
+        for (int step = 0; step < 3; ++step) sgd.step();
+        return parameter.cpu();
+      }
+      torch::ahbm::Graph graph;
+      {
+        const auto scope = torch::ahbm::graph(graph);
+        sgd.step();
+      }
+      for (int step = 0; step < 3; ++step) graph.replay();
+      return parameter.cpu();
+    };
+    EXPECT_TRUE(torch::equal(stepped_by(true), stepped_by(false)));
+  });
+}
+
 // A master weight in f32 takes gradients of the narrow weights that a model computes with.
 TEST(Optimizers, TakeGradientsOfAnotherFloatingPointType) {
   on_tiny([] {
@@ -227,6 +316,7 @@ TEST(Optimizers, NameWhatTheyKeepAsPythonDoes) {
     EXPECT_THAT(refused("state.1.momentum_buffer", torch::ones({3})), HasSubstr("there is no 'momentum_buffer'"));
     EXPECT_THAT(refused("param_groups.2.lr", torch::ones({})), HasSubstr("the optimizer has 2 groups"));
     EXPECT_THAT(refused("param_groups.0.eps", torch::ones({})), HasSubstr("only 'lr' is kept"));
+    EXPECT_THAT(refused("state.1.step", torch::full({}, -1)), HasSubstr("step must be at least 0, but is -1"));
     EXPECT_THAT(refused("exp_avg", torch::ones({2})), HasSubstr("names are 'state.<parameter>.<what>'"));
     EXPECT_FALSE(torch::equal(adam.state_dict()["state.0.exp_avg"], torch::zeros({2}))) << "nothing has been loaded";
   });
@@ -317,6 +407,17 @@ TEST(ClipGradNorm, ScalesAllGradientsOfADeviceInOneLaunch) {
   });
   EXPECT_EQ(std::ranges::count_if(result.launches, [](const LaunchResult& launch) { return launch.kernel == "scale"; }),
             1);
+}
+
+TEST(ClipGradNorm, ThatIsRefusedHasScaledNothing) {
+  on_tiny([] {
+    const Tensor a = torch::ones({3}), b = torch::ones({3});
+    a.mutable_grad() = torch::ones({3});
+    b.mutable_grad() = torch::ones({1}).expand({3});
+    EXPECT_THAT(error_of([&] { torch::nn::utils::clip_grad_norm_({a, b}, 0.5); }),
+                HasSubstr("clip_grads_with_norm_: unsupported operation: more than one element"));
+    EXPECT_TRUE(torch::equal(a.grad(), torch::ones({3})));
+  });
 }
 
 TEST(Schedules, OfPythonSetTheRateOfEachCall) {

@@ -13,6 +13,7 @@
 #include "fake_context.h"
 #include "kernbench/error.h"
 #include "kernbench/torch.h"
+#include "kernbench/torch/backward.h"
 
 namespace kernbench {
 namespace {
@@ -389,6 +390,15 @@ TEST_F(HostOperations, WhatIsJoinedComesApartAgain) {
       EXPECT_TRUE(torch::stack(x.unbind(d), d).equal(x));
     }
   }
+}
+
+// Where the slope is level, no product of what is 0 there and what overflows is NaN.
+TEST_F(HostOperations, GradientsOfActivationsAreThoseOfALineFarOut) {
+  const Tensor x = torch::tensor({1e15, -1e15, 90.0, -90.0}).to(torch::kFloat), grad = torch::full({4}, 0.5);
+  const Tensor expected = torch::tensor({0.5, 0.0, 0.5, 0.0}).to(torch::kFloat);
+  for (const char* const approximate : {"none", "tanh"})
+    EXPECT_TRUE(torch::gelu_backward(grad, x, approximate).equal(expected)) << approximate;
+  EXPECT_TRUE(torch::allclose(torch::silu_backward(grad, x), expected));
 }
 
 }  // namespace

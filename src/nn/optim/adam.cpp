@@ -36,7 +36,7 @@ template <class Options>
 std::pair<tensor::AdamUpdate, std::optional<AdamParamState>> update_of(const Optimizer::States& states,
                                                                        const Tensor& parameter,
                                                                        const Options& options) {
-  AdamParamState state = state_of<AdamParamState>(states, parameter).first;
+  AdamParamState state = state_of<AdamParamState>(states, parameter);
   const bool is_first =
       !state.exp_avg().defined() && !state.exp_avg_sq().defined() && !state.max_exp_avg_sq().defined();
   const auto kept = [&](const char* name, const Tensor& tensor) {
@@ -69,16 +69,19 @@ OrderedDict<std::string, Tensor> AdamParamState::tensors() const {
 }
 
 void AdamParamState::set_tensor(const std::string& name, const Tensor& value) {
-  if (name == "step")
-    step_ = value.to(torch::kLong).item<std::int64_t>();
-  else if (name == "exp_avg")
+  if (name == "step") {
+    const auto step = value.to(torch::kLong).item<std::int64_t>();
+    if (step < 0) throw ValueError(fmt::format("step must be at least 0, but is {}", step));
+    step_ = step;
+  } else if (name == "exp_avg") {
     exp_avg_ = value;
-  else if (name == "exp_avg_sq")
+  } else if (name == "exp_avg_sq") {
     exp_avg_sq_ = value;
-  else if (name == "max_exp_avg_sq")
+  } else if (name == "max_exp_avg_sq") {
     max_exp_avg_sq_ = value;
-  else
+  } else {
     OptimizerParamState::set_tensor(name, value);
+  }
 }
 
 Adam::Adam(const std::vector<OptimizerParamGroup>& param_groups, AdamOptions defaults)

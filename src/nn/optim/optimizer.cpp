@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernbench/torch/factories.h"
+#include "nn/optim/updates.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/host_call.h"
 
@@ -49,6 +50,10 @@ void check_new(const std::vector<OptimizerParamGroup>& groups, const std::vector
 }
 
 }  // namespace
+
+void check_at_least_zero(const char* what, double value) {
+  if (!(value >= 0)) throw ValueError(fmt::format("Invalid {}: {}", what, value));
+}
 
 std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
   throw ValueError("OptimizerParamState::clone has to be overridden: derive from OptimizerCloneableParamState");

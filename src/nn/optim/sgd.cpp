@@ -1,7 +1,5 @@
 #include "kernbench/optim/sgd.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "kernbench/torch/factories.h"
@@ -9,10 +7,6 @@
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::optim {
-
-void check_at_least_zero(const char* what, double value) {
-  if (!(value >= 0)) throw ValueError(fmt::format("Invalid {}: {}", what, value));
-}
 
 OrderedDict<std::string, Tensor> SGDParamState::tensors() const {
   OrderedDict<std::string, Tensor> all;
@@ -43,9 +37,9 @@ Tensor SGD::step(LossClosure closure, Where where) {
         update.rate = options.lr();
         update.decay = options.weight_decay();
         update.maximize = options.maximize();
-        auto [state, is_kept] = state_of<SGDParamState>(state_, parameter);
+        SGDParamState state = state_of<SGDParamState>(state_, parameter);
         if (options.momentum() != 0) {
-          update.is_first = !is_kept || !state.momentum_buffer().defined();
+          update.is_first = !state.momentum_buffer().defined();
           if (update.is_first) state.momentum_buffer(torch::empty_like(parameter));
           update.buffer = state.momentum_buffer();
           tensor::check_state(kStep, parameter, "momentum_buffer", update.buffer, parameter.scalar_type());

@@ -22,14 +22,14 @@ const Options& options_of(const OptimizerParamGroup& group) {
   return *options;
 }
 
-/// A copy of what is kept for a parameter, and whether there was any.
+/// A copy of what is kept for a parameter, new if there is nothing.
 template <class State>
-std::pair<State, bool> state_of(const Optimizer::States& states, const Tensor& parameter) {
+State state_of(const Optimizer::States& states, const Tensor& parameter) {
   const auto found = states.find(parameter.impl().get());
-  if (found == states.end()) return {State(), false};
+  if (found == states.end()) return State();
   const auto* state = dynamic_cast<const State*>(found->second.get());
   if (state == nullptr) tensor::fail(kStep, "what is kept for a parameter is another optimizer's");
-  return {*state, true};
+  return *state;
 }
 
 /// Calls add(parameter, options) for each parameter with a gradient, which yields its update and what is kept from now
@@ -53,7 +53,13 @@ void step_groups(const std::vector<OptimizerParamGroup>& groups, Optimizer::Stat
     }
   }
   tensor::take_steps(kStep, updates);
-  for (auto& [parameter, state] : next) states[parameter] = std::make_unique<State>(std::move(state));
+  for (auto& [parameter, state] : next) {
+    // A program may hold a reference to what is kept.
+    if (const auto& kept = states[parameter])
+      static_cast<State&>(*kept) = std::move(state);
+    else
+      states[parameter] = std::make_unique<State>(std::move(state));
+  }
 }
 
 /// ValueError unless a number given to an optimiser is at least 0.

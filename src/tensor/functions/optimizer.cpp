@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "kernbench/torch/operations.h"
@@ -87,7 +88,9 @@ void take(const char* call, std::span<const Update> updates) {
   for (const Update& update : updates) {
     if (update.parameter.numel() == 0) continue;
     if (!update.parameter.is_cpu()) {
-      of_device[update.parameter.device().index()].push_back(update);
+      Update& added = of_device[update.parameter.device().index()].emplace_back(update);
+      // No program may read as a gradient what another one has stepped already.
+      added.grad = std::get<Tensor>(apart(update.parameter, update.grad));
       continue;
     }
     // Before anything is written: read-only memory is an error.
@@ -144,17 +147,17 @@ void take_steps(const char* call, std::span<const AdamUpdate> updates) {
 }
 
 void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
-  std::vector<Tensor> together;
+  for (const Tensor& tensor : tensors) check_written(call, tensor);
+  std::map<int, std::vector<Tensor>> of_device;
+  std::vector<Tensor> alone;
   for (const Tensor& tensor : tensors) {
-    const bool fits = !factor.is_cpu() && tensor.device() == factor.device() && tensor.is_floating_point();
-    if (!fits) {
-      Tensor(tensor).mul_(factor);
-      continue;
-    }
-    check_written(call, tensor);
-    if (tensor.numel() > 0) together.push_back(tensor);
+    if (factor.is_cpu() || tensor.is_cpu() || !tensor.is_floating_point())
+      alone.push_back(tensor);
+    else if (tensor.numel() > 0)
+      of_device[tensor.device().index()].push_back(tensor);
   }
-  if (!together.empty()) device_kernels(call).scale(together, factor);
+  for (const Tensor& tensor : alone) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
+  for (const auto& [device, group] : of_device) device_kernels(call).scale(group, factor.to(group.front().device()));
 }
 
 }  // namespace kernbench::tensor

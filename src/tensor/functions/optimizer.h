@@ -19,13 +19,15 @@ void check_gradient(const char* call, const torch::Tensor& parameter, const torc
 void check_state(const char* call, const torch::Tensor& parameter, const char* name, const torch::Tensor& state,
                  DType type);
 
-// All updates are checked already, and no two write one element. Those on a device are one launch there; parameters
-// without elements take no step. In f32 (f64 where the parameter is f64), each written tensor rounded once. ValueError
-// for memory that must not be written, and then nothing has been.
+// All updates are checked already. Those on a device are one launch there, whose programs take the updates of what they
+// hold in their order; parameters without elements take no step. In f32 (f64 where the parameter is f64), each written
+// tensor rounded once. ValueError for memory that must not be written, and then nothing has been.
 void take_steps(const char* call, std::span<const SgdUpdate> updates);
 void take_steps(const char* call, std::span<const AdamUpdate> updates);
 
-/// Each floating-point tensor times `factor`, which has one element: a launch for all that are on its device.
+/// Each tensor times `factor`, which has one element: a launch for all floating-point tensors of a device, one each
+/// where the factor is on the host. ValueError for a tensor with several elements in one place, and then nothing has
+/// been written.
 void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
 
 }  // namespace kernbench::tensor

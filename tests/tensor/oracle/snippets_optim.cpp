@@ -79,6 +79,14 @@ std::vector<Snippet> optim_snippets() {
          attempt(out, [&] { torch::leaky_relu_backward(grad, x, -0.1, true); });
          show(out, torch::gelu_backward(grad.to(torch::kDouble), x.to(torch::kDouble)) + 8);
        }},
+      {"backward_of_activations_at_large_numbers",
+       [](std::ostream& out) {
+         const torch::Tensor x = torch::tensor({1e15, -1e15, 1e4, -1e4, 90.0, -90.0}).to(torch::kFloat);
+         const torch::Tensor grad = torch::full({6}, 0.5);
+         show_all(out, torch::silu_backward(grad, x) + 8, torch::gelu_backward(grad, x) + 8,
+                  torch::gelu_backward(grad, x, "tanh") + 8, torch::sigmoid_backward(grad, x.sigmoid()) + 8,
+                  torch::tanh_backward(grad, x.tanh()) + 8);
+       }},
       {"backward_of_losses",
        [](std::ostream& out) {
          const torch::Tensor grad = wave(12, 0.7, 0.2).view({3, 4}), x = wave(12, 1.3, 0.5).view({3, 4}) * 2;
