@@ -261,38 +261,43 @@ std::shared_ptr<CallTimer> timer_of(const GroupHandle& handle, const std::string
   });
 }
 
+/// The turns of a call on the channels of its group, which may be destroyed while the call is under way.
+struct CallTurns {
+  std::shared_ptr<Communicator> communicator;  // that of the group when it was called
+  std::shared_ptr<Group> group;
+  int member;
+  std::uint64_t sequence;
+  std::string what;
+  std::string_view algorithm;
+  bool is_own;  // an algorithm of the user's own, which fails its group when it leaves messages in the channels
+
+  void set(DeviceWork& work, const Round& round, std::size_t number) const {
+    work.turn = [turns = *this, late = round.late, number] {
+      auto turn = turns.communicator->turn(turns.member, turns.sequence, turns.what, late, number);
+      if (turn && turns.is_own)
+        turn->on_left_over([group = turns.group, what = turns.what, name = turns.algorithm](const ProgramError& error) {
+          group->fail_for(ProgramError(error.type(), fmt::format("{} by {}: {}", what, name, error.what())));
+        });
+      return turn;
+    };
+    work.turn_is_free = [among = communicator, late = round.late] { return among->turn_is_free(late); };
+  }
+};
+
 /// The rounds of a call, whose late channels are opened.
-std::vector<Round> open_rounds(const CollectiveCall& call, Group& group, const CollectiveAlgorithm& algorithm,
-                               runtime::HostContext& context, const std::string& what) {
-  Communicator& communicator = group.communicator();
+std::vector<Round> open_rounds(const CollectiveCall& call, const CallTurns& turns, const CollectiveAlgorithm& algorithm,
+                               runtime::HostContext& context) {
+  Communicator& communicator = *turns.communicator;
   if (call.replicas) {
     const Communicator::LateChannels own{algorithm.topology, communicator.number_of(*call.replicas)};
-    communicator.open_late(context, own, *call.replicas, what);
-    return {{1, group.size() - 1, own}};
+    communicator.open_late(context, own, *call.replicas, turns.what);
+    return {{1, turns.group->size() - 1, own}};
   }
-  std::vector<Round> rounds = rounds_of(group, algorithm, context);
+  std::vector<Round> rounds = rounds_of(*turns.group, algorithm, context);
   for (const Round& round : rounds) {
-    if (round.late) communicator.open_late(context, *round.late, round.channels, what);
+    if (round.late) communicator.open_late(context, *round.late, round.channels, turns.what);
   }
   return rounds;
-}
-
-/// The turn of a round on its channels. An algorithm of the user's own that leaves messages in them fails its group.
-void set_turn(DeviceWork& work, const GroupHandle& handle, const CollectiveAlgorithm& algorithm, const Round& round,
-              std::size_t number, std::uint64_t sequence, const std::string& what) {
-  // The group may be destroyed while this is under way.
-  work.turn = [communicator = handle.group->shared_communicator(), group = handle.group, member = handle.member,
-               sequence, what, late = round.late, number, name = algorithm.name, is_own = algorithm.is_own] {
-    auto turn = communicator->turn(member, sequence, what, late, number);
-    if (turn && is_own)
-      turn->on_left_over([group, what, name](const ProgramError& error) {
-        group->fail_for(ProgramError(error.type(), fmt::format("{} by {}: {}", what, name, error.what())));
-      });
-    return turn;
-  };
-  work.turn_is_free = [communicator = handle.group->shared_communicator(), late = round.late] {
-    return communicator->turn_is_free(late);
-  };
 }
 
 }  // namespace
@@ -326,8 +331,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   if (others_here && !async_op) runtime::host_wait(context, runtime::WaitFor::ranks, [&] { others_here->wait(); });
   if (others_here && others_here->is_set()) others_here.reset();
   work.after = others_here;
-  const std::vector<Round> rounds = open_rounds(call, group, algorithm, context, what);
-  set_turn(work, handle, algorithm, rounds.front(), 0, sequence, what);
+  const CallTurns turns{communicator, handle.group, handle.member, sequence, what, algorithm.name, algorithm.is_own};
+  const std::vector<Round> rounds = open_rounds(call, turns, algorithm, context);
+  turns.set(work, rounds.front(), 0);
   const auto shares = shares_of(call, work.payload, group, context);
   if (shares) work.pes = shares->pes;
   work.body = body_of(algorithm, call, handle, rounds.front(), shares);
@@ -352,7 +358,7 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
         more.written = call.blocks->written;
         more.read = call.blocks->read;
         more.explain = explain;
-        set_turn(more, handle, algorithm, rounds[i], i, sequence, what);
+        turns.set(more, rounds[i], i);
         more.body = body_of(algorithm, call, handle, rounds[i]);
         launch_too(context, std::move(more));
       }

@@ -154,6 +154,13 @@ TEST(IpcqRandom, RunsAgreeAndConserveOnOneCube) {
   expect_same_traffic(small_machine({1, 1}, {2, 2}), 150);
 }
 
+// Segments wait for the port on their way out of the slots, and short ones overtake.
+TEST(IpcqRandom, RunsAgreeAndConserveBehindSlowPorts) {
+  topology::Topology slow = small_machine({1, 1}, {2, 2});
+  slow.pe.tcm.bandwidth = Bandwidth::gigabytes_per_second(19);
+  expect_same_traffic(slow, 40);
+}
+
 TEST(IpcqRandom, RunsAgreeAndConserveOnTwoSips) {
   expect_same_traffic(small_machine({2, 1}, {2, 1}, 2), 100);
 }

@@ -269,6 +269,18 @@ TEST(TableTest, TheBriefReportShowsWholeWarningsAndCountsThoseThatDoNotFit) {
   }
 }
 
+TEST(TableTest, TheBriefReportShowsAFirstWarningOfManyLinesWhole) {
+  RunResult result = samples::gemm();
+  result.parameters.clear();
+  std::string words;
+  for (int i = 0; i < 64; ++i) words += " a_word";
+  result.warnings = {"warning:" + words + " end1", "another"};
+  const std::string table = to_table(result, {.kind = TableKind::brief});
+  EXPECT_LE(lines_of(table).size(), 40u);
+  EXPECT_THAT(table, HasSubstr("warning: a_word"));
+  EXPECT_THAT(table, HasSubstr("end1"));
+}
+
 // It waits for its turn behind launches that are not in the region, which begins when these are over.
 TEST(TableTest, ALaunchThatBeginsBeforeTheRegionIsAtMostAllOfIt) {
   RunResult result = samples::gemm();

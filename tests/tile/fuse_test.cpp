@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "harness.h"
+#include "support/source_tree.h"
 #include "tile/program/known.h"
 #include "tile/program/program.h"
 
@@ -310,6 +313,35 @@ TEST(Fuse, FunctionsThatAreMadeOfOthersAreOneCommandOfTheirNameAndPartOfAFuse) {
     EXPECT_EQ(within[function.name], 1) << "the one beside the fuse";
     EXPECT_EQ(within["fuse"], 1);
   }
+}
+
+TEST(Fuse, EveryFunctionThatIsMadeOfOthersIsAmongThoseThatAreTriedWithinOne) {
+  std::set<std::string> tried;
+  for (const MadeOfOthers& function : made_of_others()) tried.insert(function.name);
+  const std::string folder = source_tree::path("src/tile/compute"), begin = "fuse_as(\"";
+  std::size_t found = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string text = source_tree::read("src/tile/compute/" + file.path().filename().string());
+    for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1), ++found) {
+      const auto from = at + begin.size();
+      const std::string name = text.substr(from, text.find('"', from) - from);
+      EXPECT_TRUE(tried.contains(name)) << name;
+    }
+  }
+  EXPECT_EQ(found, tried.size());
+}
+
+TEST(Fuse, BroadcastAndInterleaveArePartsOfIt) {
+  const auto result = with_operands(tiny(), [](const Operands& t) {
+    const auto centred = [&] {
+      const auto [whole, largest] = tl::broadcast(t.f, tl::max(t.f, 1, true));
+      return whole - largest;
+    };
+    expect_same_bits(tl::fuse(centred), centred(), "broadcast");
+    const auto both = [&] { return tl::interleave(t.f + 1, t.g); };
+    expect_same_bits(tl::fuse(both), both(), "interleave");
+  });
+  EXPECT_EQ(result.status, RunStatus::ok) << (result.error ? result.error->message : "");
 }
 
 // One pass over the operand for each of the two, whose trees have 6 levels for 37 elements side by side.

@@ -13,6 +13,7 @@
 namespace kernbench::tile_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Line = std::vector<Lane>;
 
@@ -443,7 +444,18 @@ TEST(TileLanes, WrongUsesSayWhatFits) {
                         "shape"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::softmax(a, 7); }), HasSubstr("tl::softmax: "));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::max_with_index(a, 2); }),
-              HasSubstr("axis 2 is out of range for a tile of shape [2, 3]"));
+              HasSubstr("tl::max_with_index: axis 2 is out of range for a tile of shape [2, 3]"));
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::min_with_index(a, -3); }),
+              HasSubstr("tl::min_with_index: axis -3 is out of range for a tile of shape [2, 3]"));
+  EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) {
+                tl::Tile kept;
+                tl::reduce(a, 0, [&](const tl::Tile& x, const tl::Tile& y) {
+                  kept = x + y;
+                  return kept * 2;
+                });
+              }),
+              AllOf(HasSubstr("tl::reduce: the value of add at lanes_test.cpp:"),
+                    HasSubstr("has a handle outside of the scope")));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile b) { tl::broadcast(a, b); }),
               HasSubstr("tl::broadcast: shapes [2, 3] and [3, 4] do not broadcast"));
   EXPECT_THAT(kernel_error([](tl::Tile a, tl::Tile) { tl::umulhi(a, a); }),

@@ -78,12 +78,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "distributed/algorithms/algorithm.h"

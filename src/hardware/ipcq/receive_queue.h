@@ -93,7 +93,7 @@ class ReceiveQueue final : public CommandQueue {
   bool matched_ = false, copying_ = false, waiting_ = false, closed_ = false;
   Bytes left_;               // of the current message, in segments that are being taken out or have been
   std::int32_t copies_ = 0;  // segments of the current message that are being taken out
-  Time waiting_since_;       // what is being taken out passes meanwhile, and is no wait
+  Time waiting_since_;       // or since when no segment has been on its way out, if that is later
   Ipcq* sender_ = nullptr;   // at the other end; looked up when first needed
 };
 

@@ -346,7 +346,9 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
     return used < kLines ? kLines - used : 0;
   };
   if (room() == 0) sections[3] = kernel_text(result, groups, false, palette);
-  const SomeWarnings warnings = first_warnings(result, std::min(kMostWarningLines, room()), palette);
+  SomeWarnings warnings = first_warnings(result, std::min(kMostWarningLines, room()), palette);
+  // One that is longer than that would hide all others, too.
+  if (warnings.text.empty()) warnings = first_warnings(result, room(), palette);
   sections[5] = warnings.text;
   sections[6] = totals(result, warnings.left_out, palette);
   // What belongs to the launches.

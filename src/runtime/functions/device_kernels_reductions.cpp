@@ -24,9 +24,9 @@ namespace {
 
 /// Fewer elements are not worth a second launch.
 constexpr std::int64_t kWorthTwoLaunches = 32 * 1024;
-/// As kShortLine of columns: elements of x for each PE that holds results. Measured on ahbm-1sip, where a dozen functions
-/// gain: sum(0) of f16 [64, 2048] takes 3.5 us and not 5.5, of [1024, 512] 4.2 and not 6.5; of [4096, 900], with 230,400
-/// for each, 9.0 and not 6.6.
+/// As kShortLine of columns: elements of x for each PE that holds results. Measured on ahbm-1sip, where a dozen
+/// functions gain: sum(0) of f16 [64, 2048] takes 3.5 us and not 5.5, of [1024, 512] 4.2 and not 6.5; of [4096, 900],
+/// with 230,400 for each, 9.0 and not 6.6.
 constexpr std::int64_t kShortColumns = 32 * 1024;
 /// Where the placement cuts a reduced dimension, the PEs reduce what they hold first, when that is so many elements and
 /// so many of a line: one launch would read lines from all of them in short pieces. Measured on ahbm-1sip: sum(0) of

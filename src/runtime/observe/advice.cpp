@@ -244,7 +244,7 @@ std::string beside_a_copy(const Kernel& kernel, const std::map<std::string, Besi
   if (share < kLeastBeside || share_of_path(*kernel.longest, waits) < kLeastContention) return {};
   return fmt::format(
       "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes it waits at links and HBM "
-      "channels: read when it has ended (synchronize), or measure without the copy",
+      "channels: launch it when the copy has ended (synchronize), or measure without the copy",
       kernel.name, 100 * share);
 }
 

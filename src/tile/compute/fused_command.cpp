@@ -83,9 +83,9 @@ void FusedCommand::check_left() const {
   for (const Left& each : left_) {
     if (each.reservation.expired()) continue;
     throw ValueError(
-        fmt::format("tl::fuse: the value of {} at {} has a handle outside of the scope; values of a fuse pass "
+        fmt::format("tl::{}: the value of {} at {} has a handle outside of the scope; values of a fuse pass "
                     "registers and are gone after it: return the tile from the function",
-                    each.kind, to_text(each.where)),
+                    call_, each.kind, to_text(each.where)),
         program_.place(each.where));
   }
 }

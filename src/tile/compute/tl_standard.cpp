@@ -10,9 +10,18 @@ namespace kernbench::tl {
 using tile::fuse_as;
 using tile::Program;
 
+namespace {
+
+/// Checked here, an axis is refused under the name of the function that the program calls.
+int checked_axis(const char* call, const Tile& x, int axis, const Where& where) {
+  auto& program = Program::current(call, where);
+  return tile::checked_axis(program, call, axis, program.own(x, call, where)->shape(), where);
+}
+
+}  // namespace
+
 Tile softmax(const Tile& x, int dim, Where where) {
-  auto& program = Program::current("softmax", where);
-  dim = tile::checked_axis(program, "softmax", dim, program.own(x, "softmax", where)->shape(), where);
+  dim = checked_axis("softmax", x, dim, where);
   return fuse_as("softmax", where, [&] {
     const Tile wide = cast(x, DType::f32, Rounding::rtne, where);
     const Tile exponentials = exp(wide - max(wide, dim, true, where), where);
@@ -43,10 +52,12 @@ Tile reduce_or(const Tile& x, std::optional<int> axis, bool keep_dims, Where whe
 }
 
 std::pair<Tile, Tile> max_with_index(const Tile& x, int axis, bool keep_dims, Where where) {
+  axis = checked_axis("max_with_index", x, axis, where);
   return fuse_as("max_with_index", where,
                  [&] { return std::pair{max(x, axis, keep_dims, where), argmax(x, axis, keep_dims, where)}; });
 }
 std::pair<Tile, Tile> min_with_index(const Tile& x, int axis, bool keep_dims, Where where) {
+  axis = checked_axis("min_with_index", x, axis, where);
   return fuse_as("min_with_index", where,
                  [&] { return std::pair{min(x, axis, keep_dims, where), argmin(x, axis, keep_dims, where)}; });
 }

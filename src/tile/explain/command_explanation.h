@@ -27,7 +27,7 @@ struct CommandExplanation {
   hardware::CommandBound bound;     // known from its start on
   /// DMA: the servers on the way of its longest leg, and how long each had been busy when it started.
   SmallVector<std::pair<hardware::ServerId, Time>, 8> on_its_way;
-  std::optional<hardware::MessageArrival> arrival;  // of a receive that waited
+  std::optional<hardware::MessageArrival> arrival;  // of a receive: of the last segment that came late for it
   hardware::CommandRef send;                        // whose message that was; until the receive has finished
   hardware::CommandName send_name;
 };

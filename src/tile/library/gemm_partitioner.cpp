@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <utility>
 
 #include "kernbench/error.h"
 #include "kernbench/tl/program.h"

@@ -1,6 +1,7 @@
 // The ways to share a product over the PEs of a launch: what the programs of each work on, and what they read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
