@@ -230,7 +230,7 @@ TEST_P(RankGraphs, FinishRightOrAreReportedAsTheAnalysisSays) {
     expect_as_the_graph_says(random_exchange(seed), tally);
   }
   EXPECT_GE(tally.finished, static_cast<int>(kExchanges) / 5);
-  EXPECT_GE(tally.stuck, static_cast<int>(kExchanges) / 5);
+  EXPECT_GE(tally.stuck, static_cast<int>(kExchanges) / 8);
   RecordProperty("finished", tally.finished);
   RecordProperty("stuck", tally.stuck);
 }

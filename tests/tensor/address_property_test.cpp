@@ -223,7 +223,7 @@ TEST(Addresses, EveryPeFindsEveryByteWhereThePolicyPutsIt) {
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GT(checked, kSeeds * 2'500u);
-  EXPECT_GT(refused, static_cast<int>(kSeeds / 4));
+  EXPECT_GT(refused, static_cast<int>(kSeeds / 8));
 }
 
 }  // namespace

@@ -356,13 +356,14 @@ TEST(TileLanes, TheLargestAndTheSmallestLaneComeWithTheirIndices) {
         const auto written = static_cast<int>(bench.chance(2) ? axis : axis - rank);
         const Drawn x = bench.draw(type, shape, Numbers::small);
         const bool largest = bench.chance(2), keep = bench.chance(2);
-        // Of equal ones the leftmost; one invalid lane makes both results invalid.
+        // Of equal ones the leftmost, of NaN and a number the number; one invalid lane makes both results invalid.
         const auto best = [largest](const Line& line) {
           std::size_t at = 0;
           bool valid = true;
           for (std::size_t i = 0; i < line.size(); ++i) {
+            const Real value = line[i].value, before = line[at].value;
             valid = valid && line[i].valid;
-            if (largest ? line[i].value > line[at].value : line[i].value < line[at].value) at = i;
+            if (std::isnan(before) ? !std::isnan(value) : largest ? value > before : value < before) at = i;
           }
           return std::pair(Lane{line[at].value, valid}, Lane{static_cast<Real>(at), valid});
         };
