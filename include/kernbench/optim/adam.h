@@ -33,6 +33,7 @@ class AdamOptionsOf : public OptimizerCloneableOptions<Derived> {
   void set_lr(double lr) override { lr_ = lr; }
 
  protected:
+  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): both that derive from it stand below
   AdamOptionsOf(double lr, double weight_decay) : lr_(lr), weight_decay_(weight_decay) {}
 
  private:

@@ -26,6 +26,7 @@ class OptimizerParamState {
 };
 
 template <class Derived>
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): programs derive from it as from libtorch's
 class OptimizerCloneableParamState : public OptimizerParamState {
   std::unique_ptr<OptimizerParamState> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
@@ -41,6 +42,7 @@ class OptimizerOptions {
 };
 
 template <class Derived>
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): programs derive from it as from libtorch's
 class OptimizerCloneableOptions : public OptimizerOptions {
   std::unique_ptr<OptimizerOptions> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));

@@ -27,8 +27,10 @@ Tensor mse_loss_backward(const TensorOperand& grad_output, const Tensor& self, c
                          std::int64_t reduction);
 /// Of softmax and log_softmax along a dimension, of operands of type `input_dtype`: a product, of the former, and a
 /// sum, and one launch more.
+// NOLINTNEXTLINE(readability-identifier-naming): the name in PyTorch
 Tensor _softmax_backward_data(const TensorOperand& grad_output, const Tensor& output, std::int64_t dimension,
                               ScalarType input_dtype);
+// NOLINTNEXTLINE(readability-identifier-naming): the name in PyTorch
 Tensor _log_softmax_backward_data(const TensorOperand& grad_output, const Tensor& output, std::int64_t dimension,
                                   ScalarType input_dtype);
 
