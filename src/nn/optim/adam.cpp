@@ -57,6 +57,17 @@ std::pair<tensor::AdamUpdate, std::optional<AdamParamState>> update_of(const Opt
   return {update, state};
 }
 
+/// One step of either: set_decay(update, options) says what weight_decay does.
+template <class Options, class SetDecay>
+void step_with(const std::vector<OptimizerParamGroup>& groups, Optimizer::States& states, const SetDecay& set_decay) {
+  step_groups<Options, AdamParamState, tensor::AdamUpdate>(groups, states,
+                                                           [&](const Tensor& parameter, const Options& options) {
+                                                             auto result = update_of(states, parameter, options);
+                                                             set_decay(result.first, options);
+                                                             return result;
+                                                           });
+}
+
 }  // namespace
 
 OrderedDict<std::string, Tensor> AdamParamState::tensors() const {
@@ -93,24 +104,18 @@ AdamW::AdamW(const std::vector<OptimizerParamGroup>& param_groups, AdamWOptions 
 Tensor Adam::step(LossClosure closure, Where where) {
   const Tensor loss = closure ? closure() : Tensor();
   const tensor::HostCall here(kStep, where);
-  step_groups<AdamOptions, AdamParamState, tensor::AdamUpdate>(
-      param_groups_, state_, [&](const Tensor& parameter, const AdamOptions& options) {
-        auto result = update_of(state_, parameter, options);
-        result.first.decay = options.weight_decay();
-        return result;
-      });
+  step_with<AdamOptions>(param_groups_, state_, [](tensor::AdamUpdate& update, const AdamOptions& options) {
+    update.decay = options.weight_decay();
+  });
   return loss;
 }
 
 Tensor AdamW::step(LossClosure closure, Where where) {
   const Tensor loss = closure ? closure() : Tensor();
   const tensor::HostCall here(kStep, where);
-  step_groups<AdamWOptions, AdamParamState, tensor::AdamUpdate>(
-      param_groups_, state_, [&](const Tensor& parameter, const AdamWOptions& options) {
-        auto result = update_of(state_, parameter, options);
-        result.first.shrink = 1 - options.lr() * options.weight_decay();
-        return result;
-      });
+  step_with<AdamWOptions>(param_groups_, state_, [](tensor::AdamUpdate& update, const AdamWOptions& options) {
+    update.shrink = 1 - options.lr() * options.weight_decay();
+  });
   return loss;
 }
 
