@@ -77,6 +77,8 @@ class Transport {
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                Bytes bytes, sim::Callback delivered, TransferLog* log = nullptr);
   Bytes header() const { return header_; }
+  Bytes burst() const { return burst_; }
+  Bytes granule() const { return granule_; }
   const Fabric& fabric() const { return fabric_; }
 
  private:

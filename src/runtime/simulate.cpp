@@ -125,9 +125,7 @@ void collect(Simulation& simulation, RunResult& result) {
   const bool marked = is_marked(simulation);
   const auto idle = simulation.activity.before_launches(result.devices, marked);
   std::ranges::move(runtime::idle_advice(result, idle), std::back_inserter(result.warnings));
-  const auto beside = simulation.activity.beside_copies(marked, result.simulated_time);
-  std::ranges::move(runtime::advice(result, simulation.slice_hints, beside, marked),
-                    std::back_inserter(result.warnings));
+  std::ranges::move(runtime::advice(result, simulation.slice_hints, marked), std::back_inserter(result.warnings));
   result.warnings.insert(result.warnings.end(), simulation.assumptions.begin(), simulation.assumptions.end());
   for (const auto& [pe, counters] : simulation.machine().tlb_usage()) {
     result.tlbs.push_back({to_text(pe) + ".mmu", counters.hits, counters.misses, counters.walking});

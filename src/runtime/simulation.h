@@ -90,11 +90,11 @@ class Simulation {
   bool is_in_region() const { return region_->is_open() || options_.whole_run; }
   /// A copy that starts now, and ends: for `copies` and `activity`.
   CopyUnderWay begin_copy(const char* direction, int device, const std::source_location& where, Bytes bytes) {
-    activity.begin_copy(device, copy_reads(direction), given_by_now(), scheduler_.now());
+    activity.begin_copy(device, given_by_now(), scheduler_.now());
     return {direction, device, where, bytes, is_in_region(), scheduler_.now()};
   }
   void end_copy(const CopyUnderWay& copy) {
-    activity.end_copy(copy.device, copy_reads(copy.direction), scheduler_.now());
+    activity.end_copy(copy.device, scheduler_.now());
     copies.add(copy, scheduler_.now());
   }
   /// Whoever else wants to be told of operations subscribes here before the first launch.

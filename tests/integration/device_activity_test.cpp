@@ -223,40 +223,6 @@ TEST(DeviceActivity, CopiesCountWhereNoLaunchIsUnderWayAndOnBothDevices) {
   }
 }
 
-/// Each program reads all of x, a block after the other.
-void read_all(tl::In x, tl::Tensor sums) {
-  const std::int64_t rows = x.size(0), columns = x.size(1);
-  auto sum = tl::zeros({columns}, DType::f32);
-  for (std::int64_t row = 0; row < rows; row += 16) sum += tl::sum(tl::load(x, {row, 0}, {16, columns}), 0);
-  tl::store(sums, {tl::program_id(), 0}, tl::reshape(sum, {1, columns}));
-}
-
-// The copies begin with the kernel: one to the host on a slow link, and the same to the device.
-TEST(DeviceActivity, AKernelThatWaitsForItsTurnBesideACopyFromItsDeviceIsSaidToBeBesideIt) {
-  enum class Copy { none, from, to };
-  const auto warnings = [](Copy copy) {
-    const RunResult result = simulate(tiny({"host.link.bandwidth=2GB/s"}), [copy] {
-      const auto device = torch::device("ahbm");
-      auto x = torch::ones({512, 256}, device), other = torch::ones({512, 256}, device),
-           sums = torch::empty({2, 256}, device);
-      const auto host = torch::zeros({512, 256});
-      torch::ahbm::synchronize();
-      const record_function range("both");
-      torch::launch("read_all", read_all, x, sums);
-      const Stream stream;
-      const StreamGuard guard(stream);
-      if (copy == Copy::to) other.copy_(host);
-      if (copy == Copy::from) other.cpu();
-      torch::ahbm::synchronize();
-    });
-    return result.warnings;
-  };
-  EXPECT_THAT(warnings(Copy::from), Contains(HasSubstr("read_all: for ")));
-  EXPECT_THAT(warnings(Copy::from), Contains(HasSubstr(" of its time a copy from its device is under way")));
-  for (const Copy copy : {Copy::none, Copy::to})
-    EXPECT_THAT(warnings(copy), Not(Contains(HasSubstr("a copy from its device"))));
-}
-
 /// `right` behind `left`: in its stream, behind its event, or not at all.
 RunResult two_launches(bool one_stream, bool waits) {
   return simulate(tiny(), [&] {

@@ -1,9 +1,12 @@
 #include "hardware/copy/copy_engine.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "base/text.h"
+#include "hardware/copy/host_read.h"
+#include "hardware/copy/host_write.h"
 #include "hardware/copy/peer_copy.h"
 #include "kernbench/error.h"
 
@@ -11,83 +14,42 @@ namespace kernbench::hardware {
 
 using topology::Endpoint;
 
-/// One copy under way. All legs travel together once the command has reached the IO chiplet.
-class CopyEngine::Copy {
- public:
-  Copy(CopyEngine& engine, CopyRequest request, std::uint64_t number)
-      : engine_(engine),
-        request_(std::move(request)),
-        number_(number),
-        accesses_(request_.legs.size()),
-        open_legs_(request_.legs.size()) {}
+namespace {
 
-  std::uint64_t owner() const { return request_.owner; }
-  void drop_payload() { request_.effect = nullptr; }
+/// What a link takes in `time`, and the rest of the part that it has begun.
+Bytes parts_in(Time time, Bandwidth rate, Bytes part) {
+  const uint128 bytes = static_cast<uint128>(time.count()) * static_cast<uint128>(rate.count()) / 1'000'000'000'000u;
+  return part * (static_cast<std::int64_t>(bytes) / part.count() + 1);
+}
 
-  void send_command(std::uint64_t) {
-    transport().message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(), io(),
-                        VirtualNetwork::control, sim::call<&Copy::start_legs>(this));
+Time latency(const Fabric& fabric, std::span<const Stage> route) {
+  Time sum;
+  for (const Stage& stage : route) sum += fabric.spec(stage.server).latency;
+  return sum;
+}
+
+/// Of one header.
+Time message_time(const Fabric& fabric, std::span<const Stage> links, Bytes header) {
+  Time slowest;
+  for (const Stage& stage : links) {
+    const ServerSpec& link = fabric.spec(stage.server);
+    slowest = std::max(slowest, transfer_time(link.packets.on_wire(header), link.bandwidth));
   }
+  return latency(fabric, links) + slowest;
+}
 
- private:
-  void start_legs(std::uint64_t) {
-    for (std::uint64_t leg = 0; leg < request_.legs.size(); ++leg) {
-      if (request_.to_device) {
-        write(leg);
-      } else {
-        transport().message(sender(leg), io(), slice(leg), VirtualNetwork::request, sim::call<&Copy::read>(this, leg));
-      }
-    }
-  }
+/// The least of the rates of full packets.
+Bandwidth narrowest(const Fabric& fabric, std::span<const Stage> links) {
+  const auto rate = [&](const Stage& stage) {
+    const ServerSpec& link = fabric.spec(stage.server);
+    return link.packets.payload_rate(link.bandwidth);
+  };
+  Bandwidth least = rate(links.front());
+  for (const Stage& stage : links) least = std::min(least, rate(stage));
+  return least;
+}
 
-  void write(std::uint64_t leg) {
-    const auto route =
-        transport().route_by_io(Transport::end(Endpoint::host()), engine_.sip_, memory(leg), VirtualNetwork::request);
-    transport().transfer(sender(leg), route, request_.legs[leg].ranges, {}, sim::call<&Copy::landed>(this, leg));
-  }
-
-  void read(std::uint64_t leg) {
-    const auto route =
-        transport().route_by_io(memory(leg), engine_.sip_, Transport::end(Endpoint::host()), VirtualNetwork::response);
-    transport().transfer(sender(leg), route, request_.legs[leg].ranges, sim::call<&Copy::left_memory>(this, leg),
-                         sim::call<&Copy::leg_done>(this, leg));
-  }
-
-  void left_memory(std::uint64_t) { memory_accessed(); }
-
-  void landed(std::uint64_t leg) {
-    memory_accessed();
-    transport().message(sender(leg), slice(leg), io(), VirtualNetwork::response,
-                        sim::call<&Copy::acknowledged>(this, leg));
-  }
-
-  void acknowledged(std::uint64_t leg) {
-    transport().message(sender(leg), io(), Endpoint::host(), VirtualNetwork::response,
-                        sim::call<&Copy::leg_done>(this, leg));
-  }
-
-  void memory_accessed() {
-    if (--accesses_ == 0 && request_.effect) request_.effect();
-  }
-
-  void leg_done(std::uint64_t) {
-    if (--open_legs_ > 0) return;
-    const auto self = engine_.under_way_.extract(number_);
-    if (request_.completed) request_.completed();
-  }
-
-  Transport& transport() { return engine_.transport_; }
-  Endpoint io() const { return Endpoint::io_cpu(engine_.sip_); }
-  TransferEnd memory(std::uint64_t leg) const { return engine_.transport_.slice(request_.legs[leg].slice); }
-  Endpoint slice(std::uint64_t leg) const { return Endpoint::hbm_slice(request_.legs[leg].slice); }
-  Sender sender(std::uint64_t leg) const { return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, leg)}; }
-
-  CopyEngine& engine_;
-  CopyRequest request_;
-  std::uint64_t number_;
-  std::size_t accesses_;
-  std::size_t open_legs_;
-};
+}  // namespace
 
 CopyEngine::CopyEngine(sim::Scheduler& scheduler, const Layout& layout, Transport& transport, SipId sip)
     : scheduler_(scheduler), layout_(layout), transport_(transport), sip_(sip) {}
@@ -95,20 +57,61 @@ CopyEngine::CopyEngine(sim::Scheduler& scheduler, const Layout& layout, Transpor
 CopyEngine::~CopyEngine() = default;
 
 void CopyEngine::cancel(std::uint64_t owner) {
-  for (const auto& [number, copy] : under_way_) {
-    if (copy->owner() == owner) copy->drop_payload();
-  }
-  for (const auto& [number, copy] : peers_under_way_) {
-    if (copy->owner() == owner) copy->drop_payload();
-  }
+  const auto cancel_in = [owner](const auto& under_way) {
+    for (const auto& [number, copy] : under_way) {
+      if (copy->owner() == owner) copy->drop_payload();
+    }
+  };
+  cancel_in(writes_under_way_);
+  cancel_in(reads_under_way_);
+  cancel_in(peers_under_way_);
 }
 
 void CopyEngine::start(CopyRequest request, std::uint64_t number, Time leaves) {
-  begin<Copy>(std::move(request), number, leaves, under_way_);
+  if (request.to_device) return begin<HostWrite>(std::move(request), number, leaves, writes_under_way_);
+  begin<HostRead>(std::move(request), number, leaves, reads_under_way_);
 }
 
 void CopyEngine::start(PeerCopyRequest request, std::uint64_t number, Time leaves) {
   begin<PeerCopy>(std::move(request), number, leaves, peers_under_way_);
+}
+
+PeCoordinate CopyEngine::farthest() const {
+  const std::int64_t pes = layout_.pe_count() / layout_.built_sips();
+  return layout_.pe_at((sip_.value + 1) * pes - 1);
+}
+
+// One part more than what is on its way: while that arrives, the link takes its bytes, and its room is not home.
+Bytes CopyEngine::window_size(std::span<const Stage> way, std::span<const Stage> behind_io) const {
+  const Fabric& fabric = transport_.fabric();
+  const auto asking = transport_.route(Transport::end(Endpoint::io_cpu(sip_)),
+                                       Transport::end(Endpoint::hbm_slice(farthest())), VirtualNetwork::request);
+  const ServerSpec& channel = fabric.spec(way.front().server);
+  const Bytes access = std::min(transport_.granule(), transport_.burst());
+  const Time time = message_time(fabric, asking, transport_.header()) + transfer_time(access, channel.bandwidth) +
+                    latency(fabric, way);
+  const Bytes part = transport_.burst();
+  return parts_in(time, narrowest(fabric, behind_io), part) + part;
+}
+
+ReadWindow& CopyEngine::window_to_host() {
+  if (!host_window_) {
+    const TransferEnd host = Transport::end(Endpoint::host());
+    const auto way = transport_.route_by_io(transport_.slice(farthest()), sip_, host, VirtualNetwork::response);
+    const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)), host, VirtualNetwork::response);
+    host_window_.emplace(window_size(way, behind));
+  }
+  return *host_window_;
+}
+
+ReadWindow& CopyEngine::window_to(SipId destination) {
+  const PeCoordinate from = farthest();
+  const auto way = transport_.route(transport_.slice(from), transport_.slice({destination, from.cube, from.pe}),
+                                    VirtualNetwork::request);
+  const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)),
+                                       Transport::end(Endpoint::io_cpu(destination)), VirtualNetwork::request);
+  const Bytes size = window_size(way, behind);
+  return peer_windows_.try_emplace({behind.front().server, size}, size).first->second;
 }
 
 template <typename AnyCopy, typename Request>

@@ -6,10 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hardware/command.h"
+#include "hardware/copy/read_window.h"
 #include "hardware/layout.h"
 #include "hardware/transport.h"
 #include "sim/scheduler.h"
@@ -63,17 +66,30 @@ class CopyEngine {
   void cancel(std::uint64_t owner);
 
  private:
-  class Copy;
+  class HostRead;
+  class HostWrite;
   class PeerCopy;
   template <typename AnyCopy, typename Request>
   void begin(Request request, std::uint64_t number, Time leaves,
              std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way);
 
+  /// Copies to the host share one window. So do those to other SIPs, where their first link behind the IO chiplet is
+  /// the same and the sizes are.
+  ReadWindow& window_to_host();
+  ReadWindow& window_to(SipId destination);
+  /// `way` is that of the bytes from the farthest slice.
+  Bytes window_size(std::span<const Stage> way, std::span<const Stage> behind_io) const;
+  /// The slice at the far corner of the mesh.
+  PeCoordinate farthest() const;
+
   sim::Scheduler& scheduler_;
   const Layout& layout_;
   Transport& transport_;
   SipId sip_;
-  std::map<std::uint64_t, std::unique_ptr<Copy>> under_way_;  // by number
+  std::optional<ReadWindow> host_window_;
+  std::map<std::pair<ServerId, Bytes>, ReadWindow> peer_windows_;         // by first link and size
+  std::map<std::uint64_t, std::unique_ptr<HostWrite>> writes_under_way_;  // by number
+  std::map<std::uint64_t, std::unique_ptr<HostRead>> reads_under_way_;
   std::map<std::uint64_t, std::unique_ptr<PeerCopy>> peers_under_way_;
 };
 

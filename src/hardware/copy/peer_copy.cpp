@@ -6,65 +6,86 @@ namespace kernbench::hardware {
 
 using topology::Endpoint;
 
+namespace {
+
+std::vector<LegSides> sides(const PeerCopyRequest& request) {
+  std::vector<LegSides> all;
+  all.reserve(request.legs.size());
+  for (const PeerLeg& leg : request.legs) all.push_back({leg.from, leg.to});
+  return all;
+}
+
+}  // namespace
+
 CopyEngine::PeerCopy::PeerCopy(CopyEngine& engine, PeerCopyRequest request, std::uint64_t number)
     : engine_(engine),
       request_(std::move(request)),
       number_(number),
-      unread_(request_.legs.size()),
-      unwritten_(request_.legs.size()),
+      window_(engine.window_to(request_.legs.front().destination.sip)),
+      parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()),
+      unanswered_(request_.legs.size(), 1),
       open_legs_(request_.legs.size()) {}
 
 void CopyEngine::PeerCopy::send_command(std::uint64_t /*unused*/) {
   engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
-                             io(), VirtualNetwork::control, sim::call<&PeerCopy::start_legs>(this));
+                             io(), VirtualNetwork::control, sim::call<&PeerCopy::start>(this));
 }
 
-void CopyEngine::PeerCopy::start_legs(std::uint64_t /*unused*/) {
-  for (std::uint64_t leg = 0; leg < request_.legs.size(); ++leg) {
-    engine_.transport_.message(sender(leg), io(), source(leg), VirtualNetwork::request,
-                               sim::call<&PeerCopy::move>(this, leg));
-  }
+void CopyEngine::PeerCopy::start(std::uint64_t /*unused*/) {
+  window_.join(*this);
+}
+
+Bytes CopyEngine::PeerCopy::ask() {
+  const Part& part = parts_.take();
+  ++unread_;
+  ++unwritten_;
+  if (!part.ends_leg) ++unanswered_[part.leg];
+  engine_.transport_.message(sender(part.slot), io(), Endpoint::hbm_slice(leg(part.slot).source),
+                             VirtualNetwork::request, sim::call<&PeerCopy::move>(this, part.slot));
+  return part.bytes;
 }
 
 // A write as far as the fabric goes: requests, which the channels at their end always take.
-void CopyEngine::PeerCopy::move(std::uint64_t leg) {
+void CopyEngine::PeerCopy::move(std::uint64_t slot) {
   Transport& transport = engine_.transport_;
-  const PeerLeg& part = request_.legs[leg];
-  const auto route =
-      transport.route(transport.slice(part.source), transport.slice(part.destination), VirtualNetwork::request);
-  transport.transfer(sender(leg), route, part.from, part.to, sim::call<&PeerCopy::left_memory>(this, leg),
-                     sim::call<&PeerCopy::landed>(this, leg));
+  const auto route = transport.route(transport.slice(leg(slot).source), transport.slice(leg(slot).destination),
+                                     VirtualNetwork::request);
+  transport.transfer(sender(slot), route, parts_.from(slot), parts_.to(slot),
+                     sim::call<&PeerCopy::left_memory>(this, slot), sim::call<&PeerCopy::landed>(this, slot));
 }
 
 void CopyEngine::PeerCopy::left_memory(std::uint64_t /*unused*/) {
-  if (--unread_ == 0 && request_.read) request_.read();
+  if (--unread_ == 0 && !has_more() && request_.read) request_.read();
 }
 
-void CopyEngine::PeerCopy::landed(std::uint64_t leg) {
-  if (--unwritten_ == 0 && request_.written) request_.written();
-  engine_.transport_.message(sender(leg), destination(leg), io(), VirtualNetwork::response,
-                             sim::call<&PeerCopy::acknowledged>(this, leg));
+void CopyEngine::PeerCopy::landed(std::uint64_t slot) {
+  if (--unwritten_ == 0 && !has_more() && request_.written) request_.written();
+  engine_.transport_.message(sender(slot), Endpoint::hbm_slice(leg(slot).destination), io(), VirtualNetwork::response,
+                             sim::call<&PeerCopy::acknowledged>(this, slot));
+  window_.arrived(parts_.at(slot).bytes);
 }
 
-void CopyEngine::PeerCopy::acknowledged(std::uint64_t leg) {
-  engine_.transport_.message(sender(leg), io(), Endpoint::host(), VirtualNetwork::response,
-                             sim::call<&PeerCopy::leg_done>(this, leg));
+void CopyEngine::PeerCopy::acknowledged(std::uint64_t slot) {
+  if (--unanswered_[parts_.at(slot).leg] > 0) return give_back(slot);
+  engine_.transport_.message(sender(slot), io(), Endpoint::host(), VirtualNetwork::response,
+                             sim::call<&PeerCopy::leg_done>(this, slot));
 }
 
-void CopyEngine::PeerCopy::leg_done(std::uint64_t /*unused*/) {
+void CopyEngine::PeerCopy::leg_done(std::uint64_t slot) {
+  give_back(slot);
   if (--open_legs_ > 0) return;
   const auto self = engine_.peers_under_way_.extract(number_);
   if (request_.completed) request_.completed();
 }
 
-Sender CopyEngine::PeerCopy::sender(std::uint64_t leg) const {
-  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, leg)};
+// The last slot may have been what the next part waited for.
+void CopyEngine::PeerCopy::give_back(std::uint64_t slot) {
+  parts_.give_back(slot);
+  window_.ask();
 }
-Endpoint CopyEngine::PeerCopy::source(std::uint64_t leg) const {
-  return Endpoint::hbm_slice(request_.legs[leg].source);
-}
-Endpoint CopyEngine::PeerCopy::destination(std::uint64_t leg) const {
-  return Endpoint::hbm_slice(request_.legs[leg].destination);
+
+Sender CopyEngine::PeerCopy::sender(std::uint64_t slot) const {
+  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, slot)};
 }
 
 }  // namespace kernbench::hardware

@@ -6,35 +6,45 @@
 #include <vector>
 
 #include "hardware/copy/copy_engine.h"
+#include "hardware/copy/parts.h"
+#include "hardware/copy/read_window.h"
 
 namespace kernbench::hardware {
 
-/// The engine of the source's IO chiplet asks every source slice for its bytes at once; they go straight to the slices
-/// of the destination, which acknowledge to the engine.
-class CopyEngine::PeerCopy {
+/// The engine of the source's IO chiplet asks the source slices for the parts of the legs, as many as the window has
+/// room for; they go straight to the slices of the destination, which acknowledge each to the engine.
+class CopyEngine::PeerCopy final : public PartReader {
  public:
   PeerCopy(CopyEngine& engine, PeerCopyRequest request, std::uint64_t number);
   void send_command(std::uint64_t);
   std::uint64_t owner() const { return request_.owner; }
   void drop_payload() { request_.read = request_.written = nullptr; }
 
- private:
-  void start_legs(std::uint64_t);
-  void move(std::uint64_t leg);
-  void left_memory(std::uint64_t);
-  void landed(std::uint64_t leg);
-  void acknowledged(std::uint64_t leg);
-  void leg_done(std::uint64_t);
+  bool has_more() const override { return !parts_.all_taken(); }
+  bool may_ask() const override { return parts_.has_slot(); }
+  Bytes ask() override;
 
-  Sender sender(std::uint64_t leg) const;
+ private:
+  void start(std::uint64_t);
+  void move(std::uint64_t slot);
+  void left_memory(std::uint64_t);
+  void landed(std::uint64_t slot);
+  void acknowledged(std::uint64_t slot);
+  void leg_done(std::uint64_t slot);
+  void give_back(std::uint64_t slot);
+
+  Sender sender(std::uint64_t slot) const;
   topology::Endpoint io() const { return topology::Endpoint::io_cpu(engine_.sip_); }
-  topology::Endpoint source(std::uint64_t leg) const;
-  topology::Endpoint destination(std::uint64_t leg) const;
+  const PeerLeg& leg(std::uint64_t slot) const { return request_.legs[parts_.at(slot).leg]; }
 
   CopyEngine& engine_;
   PeerCopyRequest request_;
   std::uint64_t number_;
-  std::size_t unread_, unwritten_, open_legs_;
+  ReadWindow& window_;  // to the SIP of all destinations
+  Parts parts_;
+  std::size_t unread_ = 0, unwritten_ = 0;  // parts that are asked for
+  std::vector<std::uint32_t> unanswered_;   // by leg: its parts that are asked for, one more until all are
+  std::size_t open_legs_;
 };
 
 }  // namespace kernbench::hardware

@@ -166,7 +166,7 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<tensor::DeviceStorag
   auto begin = [&simulation = simulation_, from, to, movement, legs = std::move(legs),
                 owner = worker.owner()](Stream::Done done) mutable {
     const CopyUnderWay copy = simulation.begin_copy("between", from->device(), movement->call.where, bytes_of(legs));
-    simulation.activity.begin_copy(to->device(), false, given_by_now(), copy.start);
+    simulation.activity.begin_copy(to->device(), given_by_now(), copy.start);
     hardware::PeerCopyRequest request;
     request.owner = owner;
     request.source = SipId{from->device()};
@@ -176,7 +176,7 @@ void SimulatedDevices::copy_on_device(const std::shared_ptr<tensor::DeviceStorag
     request.completed = [&simulation, to, copy, done = std::move(done)] {
       simulation.log().add_time(simulation.scheduler().now());
       simulation.end_copy(copy);
-      simulation.activity.end_copy(to->device(), false, simulation.scheduler().now());
+      simulation.activity.end_copy(to->device(), simulation.scheduler().now());
       done();
     };
     simulation.machine().copy(std::move(request));

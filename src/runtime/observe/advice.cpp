@@ -231,23 +231,6 @@ std::string late_member(const Kernel& kernel) {
                      busy ? "it still runs " + sender->operation : sender->operation + " came there later");
 }
 
-/// "mlp: for 94 % of its time a copy from its device is under way, ..."; empty: for a small part, or it hardly waits
-/// for its turn at what both need.
-std::string beside_a_copy(const Kernel& kernel, const std::map<std::string, BesideCopies>& beside) {
-  constexpr double kLeastBeside = 0.25, kLeastContention = 0.2;
-  const auto found = beside.find(kernel.name);
-  if (found == beside.end() || found->second.launches == Time::zero()) return {};
-  const double share = found->second.beside.in_seconds() / found->second.launches.in_seconds();
-  const auto waits = [](const PathPart& part) {
-    return part.activity == "contention" || part.activity == "link buffer";
-  };
-  if (share < kLeastBeside || share_of_path(*kernel.longest, waits) < kLeastContention) return {};
-  return fmt::format(
-      "{}: for {:.0f} % of its time a copy from its device is under way, behind whose bytes it waits at links and HBM "
-      "channels: launch it when the copy has ended (synchronize), or measure without the copy",
-      kernel.name, 100 * share);
-}
-
 /// Launches of one kernel that take longer on one device than on another, other than by waiting for each other.
 std::string uneven_devices(const Kernel& kernel) {
   constexpr double kMostUneven = 0.2;  // of the longest
@@ -301,8 +284,7 @@ std::string short_accesses(const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints,
-                                const std::map<std::string, BesideCopies>& beside, bool marked) {
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked) {
   std::vector<std::string> warnings;
   if (result.region && result.region->time == Time::zero()) {
     warnings.emplace_back(

@@ -1,21 +1,17 @@
-// Warnings about the performance of a run: idle PEs, copies beside kernels, uneven devices, late members, small
-// transfers, short accesses, bytes fetched from afar, one slice that has what all ask for.
+// Warnings about the performance of a run: idle PEs, uneven devices, late members, small transfers, short accesses,
+// bytes fetched from afar, one slice that has what all ask for.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "kernbench/result.h"
-#include "runtime/observe/device_activity.h"
 #include "runtime/observe/slice_hints.h"
 
 namespace kernbench::runtime {
 
 /// Warnings about the kernels that took at least a tenth of the launches' time in the region of interest, the longest
 /// first; of each kernel the launch that took longest. `marked`: the run has such a region; else all of it is.
-/// `beside`: DeviceActivity::beside_copies.
-std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints,
-                                const std::map<std::string, BesideCopies>& beside, bool marked);
+std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hints, bool marked);
 
 }  // namespace kernbench::runtime

@@ -39,41 +39,28 @@ void DeviceActivity::Sum::add(const Moment& from, const Moment& to) {
 
 class DeviceActivity::Kernel {
  public:
-  /// `reading`: for how long copies have read the device's memory until now.
-  void begin(const Moment& now, const Moment& reading) {
-    if (under_way_++ > 0) return;
-    since_ = now;
-    reading_since_ = reading;
+  void begin(const Moment& now) {
+    if (under_way_++ == 0) since_ = now;
   }
-  void end(const Moment& now, const Moment& reading) {
-    if (--under_way_ > 0) return;
-    sum_.add(since_, now);
-    beside_.add(reading_since_, reading);
+  void end(const Moment& now) {
+    if (--under_way_ == 0) sum_.add(since_, now);
   }
   Time time(std::size_t span, const Moment& now) const {
     Sum sum = sum_;
     if (under_way_ > 0) sum.add(since_, now);
     return sum.time[span];
   }
-  Time beside_copies(std::size_t span, const Moment& reading) const {
-    Sum sum = beside_;
-    if (under_way_ > 0) sum.add(reading_since_, reading);
-    return sum.time[span];
-  }
 
  private:
   std::int64_t under_way_ = 0;
-  Moment since_, reading_since_;
-  Sum sum_, beside_;
+  Moment since_;
+  Sum sum_;
 };
 
 struct DeviceActivity::Device {
   std::int64_t launches = 0, copies = 0;  // under way
   Moment since;                           // of this state
   Sum launching, copying;
-  std::int64_t reading = 0;  // copies under way that read its memory
-  Moment reading_since;
-  Sum read;
   std::map<IdleKey, Idle> idle;
   std::map<std::pair<std::string, std::string>, Kernel> kernels;  // by name and line
 
@@ -137,7 +124,7 @@ IdleBefore DeviceActivity::begin_launch(int device, Kernel& kernel, const GivenB
   const Moment here = moment(now);
   const IdleBefore before = begin(mine, by, here, true);
   ++mine.launches;
-  kernel.begin(here, reading(mine, here));
+  kernel.begin(here);
   return before;
 }
 
@@ -146,44 +133,19 @@ void DeviceActivity::end_launch(int device, Kernel& kernel, Time now) {
   const Moment here = moment(now);
   pass(mine, here);
   --mine.launches;
-  kernel.end(here, reading(mine, here));
+  kernel.end(here);
 }
 
-void DeviceActivity::begin_copy(int device, bool reads, const GivenBy& by, Time now) {
+void DeviceActivity::begin_copy(int device, const GivenBy& by, Time now) {
   Device& mine = devices_[static_cast<std::size_t>(device)];
-  const Moment here = moment(now);
-  begin(mine, by, here, false);
+  begin(mine, by, moment(now), false);
   ++mine.copies;
-  if (reads && mine.reading++ == 0) mine.reading_since = here;
 }
 
-void DeviceActivity::end_copy(int device, bool reads, Time now) {
+void DeviceActivity::end_copy(int device, Time now) {
   Device& mine = devices_[static_cast<std::size_t>(device)];
-  const Moment here = moment(now);
-  pass(mine, here);
+  pass(mine, moment(now));
   --mine.copies;
-  if (reads && --mine.reading == 0) mine.read.add(mine.reading_since, here);
-}
-
-DeviceActivity::Moment DeviceActivity::reading(const Device& device, const Moment& now) {
-  Sum sum = device.read;
-  if (device.reading > 0) sum.add(device.reading_since, now);
-  return {sum.time[0], sum.time[1]};
-}
-
-std::map<std::string, BesideCopies> DeviceActivity::beside_copies(bool of_windows, Time now) const {
-  const std::size_t span = of_windows ? 1 : 0;
-  const Moment here = moment(now);
-  std::map<std::string, BesideCopies> all;
-  for (const Device& device : devices_) {
-    const Moment read = reading(device, here);
-    for (const auto& [key, kernel] : device.kernels) {
-      BesideCopies& of_name = all[key.first];
-      of_name.launches += kernel.time(span, here);
-      of_name.beside += kernel.beside_copies(span, read);
-    }
-  }
-  return all;
 }
 
 WaitResult DeviceActivity::wait_of(IdleBefore::Reason reason, const sim::ProgramCall& call, const Sum& sum,

@@ -42,11 +42,6 @@ inline bool is_of_host(IdleBefore::Reason reason) {
   return reason == IdleBefore::Reason::host_wait || reason == IdleBefore::Reason::host_call;
 }
 
-/// How long launches of a name were under way, and how much of that beside copies that read their device's memory.
-struct BesideCopies {
-  Time launches, beside;
-};
-
 /// Takes memory for the lines of a program, and none for a launch.
 class DeviceActivity {
  public:
@@ -67,17 +62,14 @@ class DeviceActivity {
   /// Something begins on a device. Returns the time before it without anything; 0 when there is none.
   IdleBefore begin_launch(int device, Kernel& kernel, const GivenBy& by, Time now);
   void end_launch(int device, Kernel& kernel, Time now);
-  /// `reads`: it reads the device's memory, else it writes it.
-  void begin_copy(int device, bool reads, const GivenBy& by, Time now);
-  void end_copy(int device, bool reads, Time now);
+  void begin_copy(int device, const GivenBy& by, Time now);
+  void end_copy(int device, Time now);
 
   /// Of the windows, or else of the whole run until now: the devices that had anything to do.
   std::vector<DeviceResult> results(bool of_windows, Time now) const;
   /// Of these results, the idle time of all devices that a launch ended which a host gave late: because it had waited
   /// for a device, or not at all.
   std::vector<WaitResult> before_launches(const std::vector<DeviceResult>& results, bool of_windows) const;
-  /// By the name of the launches, of all devices.
-  std::map<std::string, BesideCopies> beside_copies(bool of_windows, Time now) const;
 
  private:
   struct Moment {
@@ -105,7 +97,6 @@ class DeviceActivity {
   Moment moment(Time now) const;
   static IdleBefore idle_before(const Device& device, const GivenBy& by, const Moment& now);
   static void pass(Device& device, const Moment& now);
-  static Moment reading(const Device& device, const Moment& now);
   IdleBefore begin(Device& device, const GivenBy& by, const Moment& now, bool launches);
 
   Time window_start_, in_windows_;

@@ -6,7 +6,6 @@
 #include <map>
 #include <source_location>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -25,11 +24,6 @@ struct CopyUnderWay {
   bool in_region;
   Time start;
 };
-
-/// Whether a copy of this direction reads the memory of its device.
-inline bool copy_reads(std::string_view direction) {
-  return direction != "to";
-}
 
 /// Adds copies up by direction, device and line.
 class CopyLog {

@@ -1,0 +1,73 @@
+#include "hardware/copy/host_read.h"
+
+#include <utility>
+#include <vector>
+
+namespace kernbench::hardware {
+
+using topology::Endpoint;
+
+namespace {
+
+std::vector<LegSides> sides(const CopyRequest& request) {
+  std::vector<LegSides> all;
+  all.reserve(request.legs.size());
+  for (const DmaLeg& leg : request.legs) all.push_back({leg.ranges, {}});
+  return all;
+}
+
+}  // namespace
+
+CopyEngine::HostRead::HostRead(CopyEngine& engine, CopyRequest request, std::uint64_t number)
+    : engine_(engine),
+      request_(std::move(request)),
+      number_(number),
+      window_(engine.window_to_host()),
+      parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()) {}
+
+void CopyEngine::HostRead::send_command(std::uint64_t /*unused*/) {
+  engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
+                             Endpoint::io_cpu(engine_.sip_), VirtualNetwork::control,
+                             sim::call<&HostRead::start>(this));
+}
+
+void CopyEngine::HostRead::start(std::uint64_t /*unused*/) {
+  window_.join(*this);
+}
+
+Bytes CopyEngine::HostRead::ask() {
+  const Part& part = parts_.take();
+  ++unread_;
+  ++under_way_;
+  engine_.transport_.message(sender(part.slot), Endpoint::io_cpu(engine_.sip_), Endpoint::hbm_slice(slice(part.slot)),
+                             VirtualNetwork::request, sim::call<&HostRead::read>(this, part.slot));
+  return part.bytes;
+}
+
+void CopyEngine::HostRead::read(std::uint64_t slot) {
+  Transport& transport = engine_.transport_;
+  const auto route = transport.route_by_io(transport.slice(slice(slot)), engine_.sip_, Transport::end(Endpoint::host()),
+                                           VirtualNetwork::response);
+  transport.transfer(sender(slot), route, parts_.from(slot), sim::call<&HostRead::left_memory>(this, slot),
+                     sim::call<&HostRead::arrived>(this, slot));
+}
+
+void CopyEngine::HostRead::left_memory(std::uint64_t /*unused*/) {
+  if (--unread_ == 0 && !has_more() && request_.effect) request_.effect();
+}
+
+void CopyEngine::HostRead::arrived(std::uint64_t slot) {
+  const Bytes bytes = parts_.at(slot).bytes;
+  parts_.give_back(slot);
+  --under_way_;
+  window_.arrived(bytes);
+  if (under_way_ > 0 || has_more()) return;
+  const auto self = engine_.reads_under_way_.extract(number_);
+  if (request_.completed) request_.completed();
+}
+
+Sender CopyEngine::HostRead::sender(std::uint64_t slot) const {
+  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, slot)};
+}
+
+}  // namespace kernbench::hardware

@@ -1,0 +1,41 @@
+// How much the copies of an engine to one place ask for ahead of what has arrived there.
+#pragma once
+
+#include <deque>
+
+#include "kernbench/units.h"
+
+namespace kernbench::hardware {
+
+/// A copy that asks for its bytes part by part.
+class PartReader {
+ public:
+  virtual bool has_more() const = 0;
+  /// False while too many of its parts are under way.
+  virtual bool may_ask() const = 0;
+  /// Asks for its next part; returns the bytes. REQUIRES: has_more(), may_ask().
+  virtual Bytes ask() = 0;
+
+ protected:
+  ~PartReader() = default;
+};
+
+/// A part is asked for when fewer than `size` bytes are asked for and have not arrived. Copies take turns, a part each.
+class ReadWindow {
+ public:
+  explicit ReadWindow(Bytes size) : size_(size) {}
+  /// Asked for, and not arrived.
+  Bytes asked() const { return asked_; }
+
+  /// The copy has its turn after those that have more to ask for. It stays until it has asked for all.
+  void join(PartReader& reader);
+  void arrived(Bytes bytes);
+  /// Asks for what there is room for. Called when a copy may ask again.
+  void ask();
+
+ private:
+  Bytes size_, asked_;
+  std::deque<PartReader*> turns_;
+};
+
+}  // namespace kernbench::hardware
