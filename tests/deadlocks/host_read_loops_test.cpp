@@ -120,7 +120,6 @@ TEST_F(ReadForEver, OnTwoRanksIsFoundOnBoth) {
 }
 
 // ---- loops that come to an end
-// ---------------------------------------------------------------------------------------
 
 TEST_F(ReadForEver, IsNotWhatEndsBehindALongKernelOfAnotherRank) {
   std::int64_t reads = 0;

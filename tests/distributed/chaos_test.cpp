@@ -167,7 +167,6 @@ std::string leftovers() {
 }
 
 // ---- what comes next
-// -------------------------------------------------------------------------------------------------
 
 struct Outcome {
   std::vector<float> values;

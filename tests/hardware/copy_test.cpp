@@ -100,7 +100,6 @@ TEST(Copy, HoldsToItsLawOnAnotherSip) {
 }
 
 // ---- the window
-// ------------------------------------------------------------------------------------------------------
 
 /// One cube of two PEs, whose memory is faster than every link.
 topology::Topology fast_memory() {
@@ -240,7 +239,6 @@ TEST(Copy, ThatIsCancelledCompletesWithoutItsEffect) {
 }
 
 // ---- by hand
-// ---------------------------------------------------------------------------------------------------------
 
 TEST(Copy, HandLawOfOneChunkToTiny) {
   Bench bench(tiny());

@@ -144,7 +144,6 @@ TEST(PeerCopy, HandLawOfOneChunkAroundARingOfThree) {
 }
 
 // ---- the window
-// ------------------------------------------------------------------------------------------------------
 
 std::int64_t window_between(Bench& bench) {
   const std::vector<Stage> way = way_of(bench, at(0, 1, 1), at(1, 1, 1));  // the slices at the far corners
@@ -265,7 +264,6 @@ TEST(PeerCopy, WithoutASlotGoesOnWhenOneComesBack) {
 }
 
 // ---- conservation
-// ----------------------------------------------------------------------------------------------------
 
 std::map<std::string, std::int64_t> bytes_by_resource(const Bench& bench) {
   std::map<std::string, std::int64_t> bytes;

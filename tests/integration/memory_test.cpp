@@ -57,7 +57,6 @@ TEST(MemoryForms, WithoutDataTheTimesAreTheSame) {
 }
 
 // ---- element types
-// ---------------------------------------------------------------------------------------------------
 
 TEST(ElementTypes, EveryDeviceTypeComesBackFromAKernelAsItWent) {
   simulate(tiny(), [] {
@@ -84,7 +83,6 @@ TEST(ElementTypes, EveryDeviceTypeComesBackFromAKernelAsItWent) {
 }
 
 // ---- laws, on `tiny`: 1 GHz, an issue of 4 ns, DMA setup 30 ns, scalar_read 10 ns
-// -----------------------------------------
 
 Time now() {
   return tile::Program::current("now").environment().scheduler.now();
@@ -337,7 +335,6 @@ TEST(Buffers, TheirRoomComesBackWithTheLastHandleAndTheLastOperation) {
 }
 
 // ---- printing, waypoints, ranges, identity
-// ---------------------------------------------------------------------------
 
 std::vector<std::string> printed(bool data) {
   std::vector<std::string> lines;

@@ -470,7 +470,6 @@ TEST(Streams, MemoryThatAnotherStreamStillUsesIsNotGivenToANewTensor) {
 }
 
 // ---- whose stream is current
-// -----------------------------------------------------------------------------------------
 
 TEST(Streams, GuardsGiveBackTheStreamAndTheDevice) {
   SimulateOptions options = tiny({"system.sips.count=2"});
@@ -523,7 +522,6 @@ TEST(Streams, AStreamDoesNotOutliveItsSimulation) {
 }
 
 // ---- the same again
-// --------------------------------------------------------------------------------------------------
 
 TEST(Streams, TimesAreTheSameAgainWithExactEventsAndWithoutData) {
   SimulateOptions exact = tiny(), dataless = tiny(), threads = tiny();

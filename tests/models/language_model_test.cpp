@@ -91,7 +91,6 @@ INSTANTIATE_TEST_SUITE_P(References, LanguageModels, ::testing::ValuesIn(cases()
 });
 
 // ---- pipeline stages, and communication beside products
-// --------------------------------------------------------------
 
 struct Cut {
   int tensor = 1, stages = 1;

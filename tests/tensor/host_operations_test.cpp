@@ -90,7 +90,6 @@ std::vector<double> values(const Tensor& tensor, const Extents& sizes) {
 }
 
 // ---- elementwise
-// -----------------------------------------------------------------------------------------------------
 
 TEST_F(HostOperations, ElementsOfBroadcastViewsMeetTheirPartners) {
   for (int i = 0; i < 500; ++i) {
@@ -251,7 +250,6 @@ TEST_F(HostOperations, FunctionsOfFloatsAreWithinAnUlp) {
 }
 
 // ---- over dimensions
-// -------------------------------------------------------------------------------------------------
 
 /// For each element of a dense [a, b, c]: where it goes when `chosen` dimensions are reduced.
 std::vector<std::size_t> destinations(const Extents& sizes, const std::vector<bool>& chosen) {
@@ -327,7 +325,6 @@ TEST_F(HostOperations, IndexOfAnExtremeIsTheFirstOne) {
 }
 
 // ---- matrices
-// --------------------------------------------------------------------------------------------------------
 
 TEST_F(HostOperations, ProductsOfViewsAreExactOnDigits) {
   for (const auto type :
@@ -351,7 +348,6 @@ TEST_F(HostOperations, ProductsOfViewsAreExactOnDigits) {
 }
 
 // ---- indices
-// ---------------------------------------------------------------------------------------------------------
 
 TEST_F(HostOperations, IndicesOfViewsTakeTheElementsThatTheyName) {
   using torch::indexing::Slice;

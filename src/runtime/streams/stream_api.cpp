@@ -274,7 +274,6 @@ void set_stream(const Stream& stream, Where where) {
 }
 
 // ---- guards
-// ----------------------------------------------------------------------------------------------------------
 
 DeviceGuard::DeviceGuard(int device, Where where) : before_(current_device()) {
   set_device(device, where);
