@@ -293,11 +293,8 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
   for (const Kernel& kernel : main_kernels(result)) {
     const SliceHints* of_slices = hints.find(kernel.name, marked);
     const bool of_library = of_slices != nullptr && of_slices->of_library;
-    // Times that it has beside a copy say nothing of the shares of its programs.
-    const std::string copy = beside_a_copy(kernel, beside);
-    for (std::string text :
-         {few_pes(kernel), copy.empty() ? uneven_programs(kernel) : copy, short_accesses(kernel),
-          uneven_devices(kernel), late_member(kernel), of_library ? std::string() : small_transfers(kernel)}) {
+    for (std::string text : {few_pes(kernel), uneven_programs(kernel), short_accesses(kernel), uneven_devices(kernel),
+                             late_member(kernel), of_library ? std::string() : small_transfers(kernel)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
     if (of_slices != nullptr) add_slices(warnings, kernel, *of_slices);
