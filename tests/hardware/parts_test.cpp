@@ -45,9 +45,9 @@ struct OwnedLeg {
   LegSides view() const { return {from, to}; }
 };
 
-class Generator {
+class RandomLegs {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  explicit RandomLegs(std::uint64_t seed) : random_(seed) {}
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
@@ -77,7 +77,7 @@ class Generator {
 
 TEST(Parts, OfRandomLegsAreTheBurstsOfTheWholeLegs) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    Generator random(seed);
+    RandomLegs random(seed);
     const Bytes burst(std::int64_t{64} << random.pick(0, 4)), granule(std::int64_t{64} << random.pick(0, 4));
     const bool lands = seed % 2 == 1;
     std::vector<OwnedLeg> legs;
