@@ -30,12 +30,6 @@ CopyRequest request_of(Bench& bench, bool to_device, std::vector<DmaLeg> legs, C
   return request;
 }
 
-void finish(Bench& bench) {
-  bench.scheduler.run();
-  EXPECT_TRUE(bench.machine.fabric().idle());
-  EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
-}
-
 CopyTimes run(Bench& bench, bool to_device, std::vector<DmaLeg> legs) {
   CopyTimes times;
   bench.machine.copy(request_of(bench, to_device, std::move(legs), times));

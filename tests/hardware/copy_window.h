@@ -1,6 +1,8 @@
 // The law of the window of copies that read: how many parts are under way, and when the last one of a leg is asked for.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -20,6 +22,13 @@ inline Time latency_of(Bench& bench, std::span<const Stage> stages) {
   Time sum;
   for (const Stage& stage : stages) sum += bench.machine.fabric().spec(stage.server).latency;
   return sum;
+}
+
+/// Runs what has been asked for to its end.
+inline void finish(Bench& bench) {
+  bench.scheduler.run();
+  EXPECT_TRUE(bench.machine.fabric().idle());
+  EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
 }
 
 /// The burst and the granule of the machines of these tests.

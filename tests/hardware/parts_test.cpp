@@ -15,8 +15,8 @@
 namespace kernbench::hardware {
 namespace {
 
-using Access = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;  // address, landing, bytes
-using Burst = std::vector<Access>;
+using BurstAccess = std::tuple<std::uint64_t, std::uint64_t, std::int64_t>;  // address, landing, bytes
+using Burst = std::vector<BurstAccess>;
 
 /// The accesses of each burst.
 std::vector<Burst> bursts_of(const LegSides& sides, Bytes burst, Bytes granule) {

@@ -34,12 +34,6 @@ void start(Bench& bench, std::vector<PeerLeg> legs, PeerTimes& times) {
   bench.machine.copy(std::move(request));
 }
 
-void finish(Bench& bench) {
-  bench.scheduler.run();
-  EXPECT_TRUE(bench.machine.fabric().idle());
-  EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
-}
-
 PeerTimes run(Bench& bench, std::vector<PeerLeg> legs) {
   PeerTimes times;
   start(bench, std::move(legs), times);
@@ -176,9 +170,9 @@ TEST(PeerCopy, AsksForTheLastPartOfALongLegWhenAWindowBeforeItHasLanded) {
 // Parts of a leg are transfers of their own, which pass each other where channels are not loaded alike: one channel's
 // time for a burst, no more.
 TEST(PeerCopy, OfALongLegTakesTheTimeOfOneTransferWhereTheMemoryIsSlow) {
-  constexpr std::int64_t kBytes = 300'000;
+  constexpr std::int64_t bytes = 300'000;
   Bench bench(system_of(2, topology::SystemTopology::ring_1d));
-  const PeerLeg part = peer_leg(at(0, 0, 0), 2048, at(1, 0, 0), 4096, kBytes);
+  const PeerLeg part = peer_leg(at(0, 0, 0), 2048, at(1, 0, 0), 4096, bytes);
   const Time asked = kDoorbell + bench.message_time(Endpoint::host(), Endpoint::io_cpu(SipId{0})) +
                      bench.message_time(Endpoint::io_cpu(SipId{0}), Endpoint::hbm_slice(part.source));
   const TransferTimes law =
