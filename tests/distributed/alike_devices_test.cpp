@@ -159,7 +159,7 @@ TEST(AlikeDevices, FollowReadsAndCopiesOfManyParts) {
       if (peer) {
         (void)x.to(torch::Device(torch::kAHBM, (rank + 1) % 4), true);
       } else {
-        (void)x.cpu();
+        check_close("read", x, torch::zeros({1 << 16}));  // without values
       }
       torch::ahbm::synchronize();
       times.push_back(now().count());
