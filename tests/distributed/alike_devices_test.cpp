@@ -148,27 +148,17 @@ TEST(AlikeDevices, FollowLaunchesCopiesGraphsAndBarriers) {
   EXPECT_EQ(whole, alike);
 }
 
-// Both are asked for in many parts, beside a kernel.
-TEST(AlikeDevices, FollowReadsAndCopiesOfManyParts) {
-  const auto program = [](bool peer) {
-    return Program([peer](int rank, std::vector<std::int64_t>& times) {
-      const auto x = torch::zeros({1 << 16}, torch::device("ahbm")), y = torch::zeros({4096}, one_pe());
-      torch::ahbm::synchronize();
-      dist::barrier();
-      torch::launch("add", add_one, y);
-      if (peer) {
-        (void)x.to(torch::Device(torch::kAHBM, (rank + 1) % 4), true);
-      } else {
-        check_close("read", x, torch::zeros({1 << 16}));  // without values
-      }
-      torch::ahbm::synchronize();
-      times.push_back(now().count());
-    });
+TEST(AlikeDevices, FollowReadsOfManyPartsBesideAKernel) {
+  const auto program = [](int, std::vector<std::int64_t>& times) {
+    const auto x = torch::zeros({1 << 16}, torch::device("ahbm")), y = torch::zeros({4096}, one_pe());
+    torch::ahbm::synchronize();
+    torch::launch("add", add_one, y);
+    check_close("read", x, torch::zeros({1 << 16}));  // without values
+    torch::ahbm::synchronize();
+    times.push_back(now().count());
   };
-  const auto [read_by_all, read_by_first] = both(4, "ring_1d", program(false));
+  const auto [read_by_all, read_by_first] = both(4, "ring_1d", program);
   EXPECT_EQ(read_by_all, read_by_first);
-  const auto [copied_by_all, copied_by_first] = both(4, "ring_1d", program(true));
-  expect_near(copied_by_all, copied_by_first, 0.02, "copies to the next device");
 }
 
 TEST(AlikeDevices, MayHaveARankOnEachPe) {
