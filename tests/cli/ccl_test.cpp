@@ -336,12 +336,16 @@ TEST(CclBound, NoOperationTakesLessOnAnyWiring) {
 TEST(CclBound, IsThatOfTheNarrowestCutOrTheLongestPath) {
   NOT_UNDER_SANITIZERS("long");
   const double rate = 200e3 * 256 / 272;  // bytes in a microsecond
-  const auto bound = [&](const char* name, int sips, std::size_t row) {
-    return *rows_with_bounds(find_test(name), sips, {"system.sips.topology=ring_1d"}, sips, "ahbm-2sip")[row].bound_us;
+  const auto bound = [&](const char* name, int sips, std::size_t row, const char* wiring = "ring_1d") {
+    return *rows_with_bounds(find_test(name), sips, {"system.sips.topology=" + std::string(wiring)}, sips,
+                             "ahbm-2sip")[row]
+                .bound_us;
   };
   constexpr double kSize = 1 << 20;
   EXPECT_NEAR(bound("all_reduce", 2, 1), kSize / rate, 1e-3) << "all of it over the one link each way";
   EXPECT_NEAR(bound("all_reduce", 4, 1), 2 * 3 * kSize / (8 * rate), 1e-3) << "by eight links";
+  EXPECT_NEAR(bound("all_reduce", 4, 1, "switched"), 2 * 3 * kSize / (4 * rate), 1e-3)
+      << "by four links up to the switch, and by as many down";
   EXPECT_NEAR(bound("all_gather", 4, 1), 3 * kSize / 4 / (2 * rate), 1e-3) << "into a SIP by two links";
   EXPECT_NEAR(bound("broadcast", 4, 1), kSize / (2 * rate), 1e-3) << "out of the root by two links";
   EXPECT_NEAR(bound("alltoall", 4, 1), 4 * kSize / 4 / (2 * rate), 1e-3)
