@@ -87,6 +87,12 @@ class SweepTest : public ::testing::Test {
     result.simulated_time = Time::microseconds(m);
     result.metrics["rows, in all"] = {static_cast<double>(m), ""};
     if (m == 16) result.metrics["time"] = {3.0, "us"};
+    if (m == 17) {
+      result.metrics["a first one by name"] = {1, ""};
+      result.metrics["memory"] = {94, "MiB"};
+      result.metrics["rate"] = {5, "1/s"};
+      result.metrics["time"] = {61.5, "us"};
+    }
     report::LaunchResult launch;
     launch.flops = 2e6;
     result.launches = {launch};
@@ -155,6 +161,15 @@ TEST_F(SweepTest, ShowsTheMetricsThatAreAskedFor) {
   out_.clear();
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=16", "-t", "tiny", "--metric", "rows"}), 0);
   EXPECT_THAT(out_, ::testing::EndsWith("  no run has a metric \"rows\"; there are: rows, in all, time\n"));
+}
+
+TEST_F(SweepTest, ShowsTimesAndRatesFirstAndTheirUnitsInTheCsv) {
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=17", "-t", "tiny"}), 0);
+  EXPECT_THAT(out_, HasSubstr("  a first one by name   rate  metric time  result\n"));
+  out_.clear();
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=17,16", "--csv", "-"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr(",a first one by name,memory (MiB),rate (1/s),\"rows, in all\",time (us),error\n"),
+                          HasSubstr(",1,94,5,17,61.5,\n"), HasSubstr(",,,,16,3,\n")));
 }
 
 TEST_F(SweepTest, WritesCsvInBaseUnits) {
