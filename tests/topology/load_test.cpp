@@ -192,6 +192,15 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }
 
+TEST(BrokenOverride, OfAKeyWithoutWhatStandsBeforeItNamesTheWholePath) {
+  const std::string text = tiny();
+  EXPECT_EQ(parse_error(text, {"hbm.bandwidth=2TB/s"}),
+            "--set hbm.bandwidth=2TB/s: hbm: unknown key, did you mean cube.hbm?");
+  EXPECT_EQ(parse_error(text, {"lanes=2"}), "--set lanes=2: lanes: unknown key, did you mean pe.vector.lanes?");
+  EXPECT_EQ(parse_error(text, {"queues=2"}),
+            "--set queues=2: queues: unknown key, did you mean pe.dma.queues or pe.ipcq.queues?");
+}
+
 TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
   const std::vector<std::vector<std::string>> cases{
       {"cube.hbm.bandwidht=2TB/s"},
