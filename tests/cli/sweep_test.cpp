@@ -215,6 +215,41 @@ TEST_F(SweepTest, StopsWhenAskedAndShowsWhatItHas) {
   EXPECT_EQ(err_, "kernbench: interrupted: 2 of 4 runs done\n");
 }
 
+TEST_F(SweepTest, GoesOnWithTheResultsOfTheSameRunsThatTheFolderHas) {
+  const std::string folder = ::testing::TempDir() + "kernbench_sweep_resumed";
+  std::atomic<bool> stop = false;
+  environment_.stop_requested = &stop;
+  const auto run_again = environment_.run_again;
+  environment_.run_again = [&](const std::vector<std::string>& arguments, const std::string&) {
+    ChildResult child = run_one(arguments);
+    if (runs_.size() == 2) stop = true;
+    return child;
+  };
+  const std::vector<std::string> sweep{"sweep", "gemm", "--over", "M=4,5,6", "--jobs", "1", "--results", folder};
+  EXPECT_EQ(run(sweep), 130);
+  EXPECT_EQ(err_, "kernbench: interrupted: 2 of 3 runs done; --resume goes on with the others\n");
+  stop = false;
+  environment_.run_again = run_again;
+  const auto resumed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), sweep.begin(), sweep.end());
+    more.emplace_back("--resume");
+    runs_.clear(), out_.clear(), err_.clear();
+    EXPECT_EQ(run(more), 0);
+    return runs_.size();
+  };
+  EXPECT_EQ(resumed({}), 1u);
+  EXPECT_THAT(runs_.front(), ::testing::Contains("M=6"));
+  EXPECT_THAT(out_, AllOf(HasSubstr("gemm on tiny, 3 runs"), HasSubstr("  5  5.000 us")));
+  EXPECT_THAT(err_, HasSubstr("2 of 3 results are those that " + folder + " had\n"));
+  EXPECT_EQ(resumed({}), 0u);
+  EXPECT_EQ(resumed({"--no-data"}), 3u) << "other runs";
+  runs_.clear();
+  EXPECT_EQ(run(sweep), 0);
+  EXPECT_EQ(runs_.size(), 3u) << "all of them anew";
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4", "--resume"}), 2);
+  EXPECT_THAT(err_, HasSubstr("--resume needs the folder of the results: --results FOLDER"));
+}
+
 TEST_F(SweepTest, RefusesWhatRunWouldRefuseBeforeItBegins) {
   EXPECT_EQ(run({"sweep", "gemm"}), 2);
   EXPECT_THAT(err_, HasSubstr("sweep needs something to vary: --over M=512,1024"));
