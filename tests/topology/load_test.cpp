@@ -367,6 +367,16 @@ TEST(Load, WarnsWhereABufferDoesNotCoverABurstAndTheRoundTrip) {
   EXPECT_THAT(warnings(load_topology("tiny", {"host.link.buffer=76KiB"})), ::testing::IsEmpty());
 }
 
+TEST(Load, WarnsWhereMoreDescriptorsAreToBeUnderWayThanAQueueHolds) {
+  const auto found = warnings(load_topology("tiny", {"pe.dma.outstanding=16"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "pe.dma.outstanding");
+  EXPECT_EQ(found[0].message,
+            "a queue holds 8 descriptors (pe.dma.depth), so that no more than these are under way, and 16 change "
+            "nothing; raise pe.dma.depth with it");
+  EXPECT_THAT(warnings(load_topology("tiny", {"pe.dma.outstanding=16", "pe.dma.depth=16"})), ::testing::IsEmpty());
+}
+
 // A lane has its part of an edge's bandwidth, and the links of the SRAM have that of the SRAM.
 TEST(Load, WarnsOfEachKindOfLinkAtItsOwnBandwidth) {
   const std::vector<std::string> one_row{"sip.cubes.mesh=[2, 1]", "cube.pes.mesh=[2, 4]", "sip.io.attachment=west_edge",
