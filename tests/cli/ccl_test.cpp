@@ -236,6 +236,8 @@ TEST(CclTest, WithoutAlgorithmsAllThatRunAreCompared) {
   EXPECT_EQ(all.code, 0) << all.err;
   for (const char* name : {"auto", "ring_allreduce", "direct_allreduce", "halving_doubling_allreduce", "bound\n"})
     EXPECT_THAT(all.out, HasSubstr(name));
+  EXPECT_THAT(compared({"all_reduce", "--compare", "--set", "pe.ipcq.queues=2"}).err,
+              HasSubstr("note: left out: direct_allreduce: a PE needs 3 channels to send and 3 to receive"));
   EXPECT_THAT(compared({"all_gather", "--algo", "all", "--compare"}).out, HasSubstr(" ring_all_gather "));
   EXPECT_THAT(compared({"all_reduce", "--algo", "ring_allreduce", "--compare"}).err, HasSubstr("two or more --algo"));
   EXPECT_THAT(compared({"sendrecv", "--compare"}).err, HasSubstr("sendrecv: there is one algorithm"));
@@ -416,7 +418,7 @@ std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const c
   options.topology = "ahbm-2sip";
   options.overrides = {"system.sips.count=4", std::string("system.sips.topology=") + wiring};
   const ccl::Test& test = find_test(operation);
-  if (algorithms.empty()) algorithms = algorithms_that_run(test, 4, options, simulate_plainly);
+  if (algorithms.empty()) algorithms = algorithms_of_test(test, 4, options, simulate_plainly).run;
   request.algorithms = std::move(algorithms);
   request.algorithms.emplace_back("auto");
   std::map<std::string, std::map<std::int64_t, double>> times;
