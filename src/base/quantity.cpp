@@ -161,6 +161,8 @@ std::optional<std::string> prefix_of_bits(const Kind& kind, std::string_view uni
 
 [[noreturn]] void fail_unit(const Kind& kind, std::string_view text, std::string_view unit) {
   if (unit.empty()) fail(kind, text, fmt::format(", which has no unit ({})", unit_list(kind)));
+  if (unit.size() > 1 && (unit[0] == 'e' || unit[0] == 'E') && (is_digit(unit[1]) || unit[1] == '+' || unit[1] == '-'))
+    fail(kind, text, ", whose number has an exponent; write it out");
   for (const Kind* other : kKinds) {
     if (find_unit(other->units, unit)) fail(kind, text, fmt::format(", which is {}", other->name));
   }

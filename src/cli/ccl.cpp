@@ -59,21 +59,25 @@ void check_operations(const std::vector<std::string>& names, const ccl::Test& te
 }
 
 /// Puts all algorithms that can run in the place of "all", and of none where several are wanted. What is wrong with one
-/// of several is said before any is measured.
-void choose_algorithms(const CclCommand& command, const ccl::Test& test, const SimulateOptions& options,
-                       const ccl::Simulate& simulate, ccl::Request& request) {
+/// of several is said before any is measured. Returns those that cannot run, with the reason, where all were asked for.
+std::vector<std::string> choose_algorithms(const CclCommand& command, const ccl::Test& test,
+                                           const SimulateOptions& options, const ccl::Simulate& simulate,
+                                           ccl::Request& request) {
   auto& names = request.algorithms;
   if (names.empty() && command.compare) names = {"auto", "all"};
   if (names.empty() && !command.tune.empty()) names = {"all"};
-  std::vector<std::string> chosen;
+  std::vector<std::string> chosen, refused;
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(chosen, name) == chosen.end()) chosen.push_back(name);
   };
   for (const std::string& name : names) {
-    if (name == "all")
-      std::ranges::for_each(ccl::algorithms_that_run(test, request.ranks, options, simulate), add);
-    else
+    if (name == "all") {
+      ccl::AlgorithmsOfTest all = ccl::algorithms_of_test(test, request.ranks, options, simulate);
+      std::ranges::for_each(all.run, add);
+      refused = std::move(all.refused);
+    } else {
       add(name);
+    }
   }
   names = std::move(chosen);
   if (!command.tune.empty() && names == std::vector<std::string>{"auto"})
@@ -82,6 +86,7 @@ void choose_algorithms(const CclCommand& command, const ccl::Test& test, const S
     throw ConfigurationError(
         "--compare needs two or more --algo NAME or --msccl FILE, or none of them for all that run");
   if (names.size() > 1) ccl::check_algorithms(names, request.ranks, options, simulate);
+  return refused;
 }
 
 /// Adds what was measured to the file, which may be there.
@@ -161,7 +166,9 @@ ExitCode measure(const CclCommand& command, const Environment& environment) {
     const RunResult result = try_simulate(how, program);
     if (result.error) throw ccl::SimulationFailed(*result.error);
   };
-  choose_algorithms(command, test, options, plainly, request);
+  for (const std::string& refused : choose_algorithms(command, test, options, plainly, request)) {
+    environment.err(fmt::format("note: left out: {}\n", refused));
+  }
   status.show("measuring " + std::string(test.name));
   const ccl::Sweep sweep = ccl::sweep(test, request, options, plainly);
   status.clear();

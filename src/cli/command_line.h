@@ -70,10 +70,11 @@ struct RunCommand {
 struct SweepCommand {
   std::vector<std::string> run;  // arguments of `run` that are the same for all
   std::vector<sweep::Axis> axes;
-  std::vector<std::string> metrics;  // that the table shows; none: the first of all
+  std::vector<std::string> metrics;  // that the table shows; none: the main ones
   std::size_t jobs = 1;              // at one time
   std::string csv;                   // file, "-" for standard output in place of the table, "" for none
   std::string results;               // folder for the result of each run, "" for none
+  bool resume = false;               // whether results that are there already are taken
   ColourMode colour = ColourMode::automatic;
 };
 

@@ -19,6 +19,7 @@
 #include "cli/bench_file/child_process.h"
 #include "cli/bench_file/compile_cache.h"
 #include "cli/bench_file/content_hash.h"
+#include "cli/build_id.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/status_line.h"
@@ -38,7 +39,8 @@ constexpr auto kLookInterval = std::chrono::milliseconds(20);
 /// Where the runs' results go: the user's folder, or one that goes with the sweep.
 class ResultFolder {
  public:
-  explicit ResultFolder(const std::string& wanted) : wanted_(wanted) {
+  /// Results of an earlier sweep stay when this one goes on with it, but for those beyond its `count`.
+  ResultFolder(const std::string& wanted, bool resumes, std::size_t count) : wanted_(wanted) {
     std::error_code error;
     if (wanted.empty()) {
       scratch_.emplace(fs::temp_directory_path(error).string());
@@ -48,22 +50,26 @@ class ResultFolder {
     if (error)
       throw ConfigurationError(
           fmt::format("--results {}: cannot make the folder: {}", in_quotes(wanted), error.message()));
-    if (!std::ofstream(log(0)))
+    if (!std::ofstream(log(0), std::ios::app))
       throw ConfigurationError(fmt::format("--results {}: cannot write into this folder: {}", in_quotes(wanted),
                                            std::generic_category().message(errno)));
-    for (std::size_t number = 0; forget(number); ++number) continue;
+    for (std::size_t number = resumes ? count : 0; forget(number); ++number) continue;
   }
 
   std::string json(std::size_t number) const { return path(fmt::format("{}.json", number + 1)); }
   std::string log(std::size_t number) const { return path(fmt::format("{}.log", number + 1)); }
-
- private:
+  /// What the result is of; there once it is complete.
+  std::string key(std::size_t number) const { return path(fmt::format("{}.key", number + 1)); }
+  bool is_kept() const { return !scratch_; }
   /// Of an earlier sweep. Whether there was any.
   bool forget(std::size_t number) const {
     std::error_code ignored;
     const bool result = fs::remove(json(number), ignored), said = fs::remove(log(number), ignored);
-    return result || said;
+    const bool known = fs::remove(key(number), ignored);
+    return result || said || known;
   }
+
+ private:
   std::string path(const std::string& name) const { return scratch_ ? scratch_->path(name) : wanted_ + "/" + name; }
 
   std::string wanted_;
@@ -76,7 +82,7 @@ class Sweep {
       : command_(command),
         environment_(environment),
         points_(sweep::points_of(command.axes, kMostRuns)),
-        folder_(command.results),
+        folder_(command.results, command.resume, points_.size()),
         runs_(points_.size()) {}
 
   /// All runs that ended before the user asked to stop. The first alone: it compiles a C++ file, and the others find
@@ -92,6 +98,8 @@ class Sweep {
     return ended;
   }
   std::size_t size() const { return points_.size(); }
+  /// Of an earlier sweep.
+  std::size_t taken_over() const { return taken_over_; }
 
  private:
   bool stopped() const { return environment_.stop_requested != nullptr && *environment_.stop_requested; }
@@ -120,14 +128,25 @@ class Sweep {
     std::vector<std::string> arguments{"run"};
     arguments.insert(arguments.end(), command_.run.begin(), command_.run.end());
     for (std::string& each : sweep::arguments_of(command_.axes, points_[number])) arguments.push_back(std::move(each));
+    const std::string key = key_of(arguments);
+    if (command_.resume && read_whole(folder_.key(number)) == key && fs::exists(json)) {
+      ++done_;
+      ++taken_over_;
+      return run_of(number, read_whole(json).value_or(""), {});
+    }
+    folder_.forget(number);
     arguments.insert(arguments.end(), {"--quiet", "--json", json});
     const ChildResult child = environment_.run_again(arguments, folder_.log(number));
     ++done_;
     if (child.stopped) return std::nullopt;
-    sweep::Run run{points_[number], {}};
     const std::string text = read_whole(json).value_or("");
+    if (folder_.is_kept() && !text.empty()) std::ofstream(folder_.key(number)) << key;
+    return run_of(number, text, child);
+  }
+  sweep::Run run_of(std::size_t number, const std::string& text, const ChildResult& child) const {
+    sweep::Run run{points_[number], {}};
     if (!text.empty()) {
-      run.result = report::from_json(text, json);
+      run.result = report::from_json(text, folder_.json(number));
       run.exit_code = exit_code_of(run.result);
     } else {
       run.result.error = report::ErrorResult{"ProgramError", "no result: " + why_none(child), ""};
@@ -136,6 +155,18 @@ class Sweep {
       run.exit_code = is_known ? static_cast<ExitCode>(child.exit_code) : ExitCode::program;
     }
     return run;
+  }
+  /// Of the program, the command, and the contents of the files that it names.
+  static std::string key_of(const std::vector<std::string>& arguments) {
+    ContentHash hash;
+    hash.add(build_id());
+    for (const std::string& argument : arguments) {
+      std::error_code ignored;
+      const std::string value = argument.substr(argument.find('=') + 1);  // all of it where there is none
+      hash.add(argument);
+      if (fs::is_regular_file(value, ignored)) hash.add(read_whole(value).value_or(""));
+    }
+    return hash.text();
   }
   static std::string why_none(const ChildResult& child) {
     if (child.error != 0) return "this program cannot be started again";
@@ -151,7 +182,7 @@ class Sweep {
   std::vector<std::optional<sweep::Run>> runs_;  // by point; none: not ended
   std::mutex mutex_;
   std::size_t next_ = 0;
-  std::atomic<std::size_t> done_ = 0;
+  std::atomic<std::size_t> done_ = 0, taken_over_ = 0;
 };
 
 /// The worst of all.
@@ -185,6 +216,10 @@ ExitCode sweep_bench(const SweepCommand& command, const Environment& environment
   Sweep sweep(command, environment);
   const std::vector<sweep::Run> runs = sweep.run();
   const bool complete = runs.size() == sweep.size();
+  if (sweep.taken_over() > 0) {
+    environment.err(fmt::format("kernbench: {} of {} results are those that {} had\n", sweep.taken_over(), sweep.size(),
+                                command.results));
+  }
   if (!runs.empty()) {
     const std::string rows = sweep::to_csv(command.axes, runs);
     if (csv) csv->write(rows);
@@ -193,7 +228,8 @@ ExitCode sweep_bench(const SweepCommand& command, const Environment& environment
                                        : sweep::to_table(title_of(runs), command.axes, runs, command.metrics, colour));
   }
   if (complete) return worst_code_of(runs);
-  environment.err(fmt::format("kernbench: interrupted: {} of {} runs done\n", runs.size(), sweep.size()));
+  environment.err(fmt::format("kernbench: interrupted: {} of {} runs done{}\n", runs.size(), sweep.size(),
+                              command.results.empty() ? "" : "; --resume goes on with the others"));
   return ExitCode::interrupted;
 }
 

@@ -290,7 +290,16 @@ std::vector<Finding> warnings(const Topology& topology) {
   warnings.look("pe.tcm.buffer", "a port",
                 {topology.pe.tcm.bandwidth, Time::picoseconds(1), topology.pe.tcm.buffer, {}, {}});
   look_at_overridden_links(topology, warnings);
-  return warnings.take();
+  std::vector<Finding> found = warnings.take();
+  const DmaSpec& dma = topology.pe.dma;
+  if (dma.outstanding > dma.depth) {
+    found.push_back(
+        {"pe.dma.outstanding",
+         fmt::format("a queue holds {} descriptor{} (pe.dma.depth), so that no more than these are under way, "
+                     "and {} change nothing; raise pe.dma.depth with it",
+                     dma.depth, dma.depth == 1 ? "" : "s", dma.outstanding)});
+  }
+  return found;
 }
 
 }  // namespace kernbench::topology

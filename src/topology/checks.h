@@ -19,7 +19,7 @@ struct Finding {
 std::vector<Finding> check(const Topology& topology, const std::set<std::string>& unread = {});
 
 /// What is allowed but likely a mistake: a link whose buffer is given and does not cover its round trip
-/// at full bandwidth.
+/// at full bandwidth; more descriptors under way than their queue holds.
 std::vector<Finding> warnings(const Topology& topology);
 
 }  // namespace kernbench::topology

@@ -79,6 +79,7 @@ class SpecReader {
     Section& section = sections_.back();
     section.keys.push_back(field.key);
     const std::string path = path_of(field.key);
+    paths_.push_back(path);
     const Entry* entry = section.mapping ? section.mapping->find(field.key) : nullptr;
     if (entry) {
       if (entry->value.kind == Node::Kind::invalid) {
@@ -97,6 +98,7 @@ class SpecReader {
   void section(std::string_view key, std::string_view documentation, F visit_keys) {
     Section& outer = sections_.back();
     outer.keys.push_back(key);
+    paths_.push_back(path_of(key));
     const Entry* entry = outer.mapping ? outer.mapping->find(key) : nullptr;
     const State absent = outer.state == State::unreadable ? State::unreadable : State::absent;
     const SourcePlace place = entry ? entry->place : outer.place;
@@ -191,6 +193,15 @@ class SpecReader {
     if (section.requires_key) require(key, fmt::format("a mapping: {}", documentation));
   }
 
+  // Of a key that was given without what stands before it.
+  std::vector<std::string> paths_that_end_in(const std::string& key) const {
+    std::vector<std::string> found;
+    for (const std::string& path : paths_) {
+      if (path.ends_with("." + key)) found.push_back(path);
+    }
+    return found;
+  }
+
   // An unknown key that is nearly a missing one is that one: it is reported once.
   void report_keys(const Section& section) {
     std::set<std::string_view> meant;
@@ -201,9 +212,14 @@ class SpecReader {
       std::string path = section.path;
       if (!path.empty()) path += '.';
       if (!suggestion.empty()) unread_.insert(path + std::string(suggestion));
-      report(entry.place, path + printable(entry.key),
-             suggestion.empty() ? fmt::format("unknown key; the keys here are {}", fmt::join(section.keys, ", "))
-                                : fmt::format("unknown key, did you mean \"{}\"?", suggestion));
+      std::string message = fmt::format("unknown key, did you mean \"{}\"?", suggestion);
+      if (suggestion.empty()) {
+        const std::vector<std::string> deeper =
+            path.empty() ? paths_that_end_in(entry.key) : std::vector<std::string>();
+        message = deeper.empty() ? fmt::format("unknown key; the keys here are {}", fmt::join(section.keys, ", "))
+                                 : fmt::format("unknown key, did you mean {}?", fmt::join(deeper, " or "));
+      }
+      report(entry.place, path + printable(entry.key), message);
     }
     for (const auto& [key, expected] : section.missing) {
       if (!meant.contains(key)) {
@@ -395,6 +411,7 @@ class SpecReader {
   std::vector<Problem>& problems_;
   std::set<std::string>& unread_;
   std::vector<Section> sections_;
+  std::vector<std::string> paths_;  // of all keys that the visit has come by
 };
 
 }  // namespace kernbench::topology

@@ -50,6 +50,7 @@ TEST(Quantity, ErrorsNameTheTextWhatIsExpectedAndAnExample) {
   EXPECT_EQ(error_of(parse_time, "ns"), time + "\"ns\"");
   EXPECT_EQ(error_of(parse_time, "8GB/s"), time + "\"8GB/s\", which is a bandwidth");
   EXPECT_EQ(error_of(parse_time, "80"), time + "\"80\", which has no unit (ps, ns, us, ms, s)");
+  EXPECT_EQ(error_of(parse_time, "1e3ns"), time + "\"1e3ns\", whose number has an exponent; write it out");
   EXPECT_EQ(error_of(parse_time, "80nS"), time + "\"80nS\", whose unit is unknown; did you mean \"ns\"?");
   EXPECT_EQ(error_of(parse_time, "80nsec"), time + "\"80nsec\", whose unit is none of ps, ns, us, ms, s");
   EXPECT_EQ(error_of(parse_time, "80  ns"), time + "\"80  ns\", whose unit is unknown; did you mean \"ns\"?");

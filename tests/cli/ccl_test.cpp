@@ -236,6 +236,8 @@ TEST(CclTest, WithoutAlgorithmsAllThatRunAreCompared) {
   EXPECT_EQ(all.code, 0) << all.err;
   for (const char* name : {"auto", "ring_allreduce", "direct_allreduce", "halving_doubling_allreduce", "bound\n"})
     EXPECT_THAT(all.out, HasSubstr(name));
+  EXPECT_THAT(compared({"all_reduce", "--compare", "--set", "pe.ipcq.queues=2"}).err,
+              HasSubstr("note: left out: direct_allreduce: a PE needs 3 channels to send and 3 to receive"));
   EXPECT_THAT(compared({"all_gather", "--algo", "all", "--compare"}).out, HasSubstr(" ring_all_gather "));
   EXPECT_THAT(compared({"all_reduce", "--algo", "ring_allreduce", "--compare"}).err, HasSubstr("two or more --algo"));
   EXPECT_THAT(compared({"sendrecv", "--compare"}).err, HasSubstr("sendrecv: there is one algorithm"));
@@ -336,12 +338,16 @@ TEST(CclBound, NoOperationTakesLessOnAnyWiring) {
 TEST(CclBound, IsThatOfTheNarrowestCutOrTheLongestPath) {
   NOT_UNDER_SANITIZERS("long");
   const double rate = 200e3 * 256 / 272;  // bytes in a microsecond
-  const auto bound = [&](const char* name, int sips, std::size_t row) {
-    return *rows_with_bounds(find_test(name), sips, {"system.sips.topology=ring_1d"}, sips, "ahbm-2sip")[row].bound_us;
+  const auto bound = [&](const char* name, int sips, std::size_t row, const char* wiring = "ring_1d") {
+    return *rows_with_bounds(find_test(name), sips, {"system.sips.topology=" + std::string(wiring)}, sips,
+                             "ahbm-2sip")[row]
+                .bound_us;
   };
   constexpr double kSize = 1 << 20;
   EXPECT_NEAR(bound("all_reduce", 2, 1), kSize / rate, 1e-3) << "all of it over the one link each way";
   EXPECT_NEAR(bound("all_reduce", 4, 1), 2 * 3 * kSize / (8 * rate), 1e-3) << "by eight links";
+  EXPECT_NEAR(bound("all_reduce", 4, 1, "switched"), 2 * 3 * kSize / (4 * rate), 1e-3)
+      << "by four links up to the switch, and by as many down";
   EXPECT_NEAR(bound("all_gather", 4, 1), 3 * kSize / 4 / (2 * rate), 1e-3) << "into a SIP by two links";
   EXPECT_NEAR(bound("broadcast", 4, 1), kSize / (2 * rate), 1e-3) << "out of the root by two links";
   EXPECT_NEAR(bound("alltoall", 4, 1), 4 * kSize / 4 / (2 * rate), 1e-3)
@@ -412,7 +418,7 @@ std::map<std::string, std::map<std::int64_t, double>> times_on_four_sips(const c
   options.topology = "ahbm-2sip";
   options.overrides = {"system.sips.count=4", std::string("system.sips.topology=") + wiring};
   const ccl::Test& test = find_test(operation);
-  if (algorithms.empty()) algorithms = algorithms_that_run(test, 4, options, simulate_plainly);
+  if (algorithms.empty()) algorithms = algorithms_of_test(test, 4, options, simulate_plainly).run;
   request.algorithms = std::move(algorithms);
   request.algorithms.emplace_back("auto");
   std::map<std::string, std::map<std::int64_t, double>> times;

@@ -87,6 +87,12 @@ class SweepTest : public ::testing::Test {
     result.simulated_time = Time::microseconds(m);
     result.metrics["rows, in all"] = {static_cast<double>(m), ""};
     if (m == 16) result.metrics["time"] = {3.0, "us"};
+    if (m == 17) {
+      result.metrics["a first one by name"] = {1, ""};
+      result.metrics["memory"] = {94, "MiB"};
+      result.metrics["rate"] = {5, "1/s"};
+      result.metrics["time"] = {61.5, "us"};
+    }
     report::LaunchResult launch;
     launch.flops = 2e6;
     result.launches = {launch};
@@ -157,6 +163,15 @@ TEST_F(SweepTest, ShowsTheMetricsThatAreAskedFor) {
   EXPECT_THAT(out_, ::testing::EndsWith("  no run has a metric \"rows\"; there are: rows, in all, time\n"));
 }
 
+TEST_F(SweepTest, ShowsTimesAndRatesFirstAndTheirUnitsInTheCsv) {
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=17", "-t", "tiny"}), 0);
+  EXPECT_THAT(out_, HasSubstr("  a first one by name   rate  metric time  result\n"));
+  out_.clear();
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=17,16", "--csv", "-"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr(",a first one by name,memory (MiB),rate (1/s),\"rows, in all\",time (us),error\n"),
+                          HasSubstr(",1,94,5,17,61.5,\n"), HasSubstr(",,,,16,3,\n")));
+}
+
 TEST_F(SweepTest, WritesCsvInBaseUnits) {
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4,13", "--csv", "-"}), 3);
   EXPECT_EQ(out_,
@@ -198,6 +213,41 @@ TEST_F(SweepTest, StopsWhenAskedAndShowsWhatItHas) {
   EXPECT_EQ(runs_.size(), 2u);
   EXPECT_THAT(out_, AllOf(HasSubstr("gemm on tiny, 2 runs"), Not(HasSubstr("6.000 us"))));
   EXPECT_EQ(err_, "kernbench: interrupted: 2 of 4 runs done\n");
+}
+
+TEST_F(SweepTest, GoesOnWithTheResultsOfTheSameRunsThatTheFolderHas) {
+  const std::string folder = ::testing::TempDir() + "kernbench_sweep_resumed";
+  std::atomic<bool> stop = false;
+  environment_.stop_requested = &stop;
+  const auto run_again = environment_.run_again;
+  environment_.run_again = [&](const std::vector<std::string>& arguments, const std::string&) {
+    ChildResult child = run_one(arguments);
+    if (runs_.size() == 2) stop = true;
+    return child;
+  };
+  const std::vector<std::string> sweep{"sweep", "gemm", "--over", "M=4,5,6", "--jobs", "1", "--results", folder};
+  EXPECT_EQ(run(sweep), 130);
+  EXPECT_EQ(err_, "kernbench: interrupted: 2 of 3 runs done; --resume goes on with the others\n");
+  stop = false;
+  environment_.run_again = run_again;
+  const auto resumed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), sweep.begin(), sweep.end());
+    more.emplace_back("--resume");
+    runs_.clear(), out_.clear(), err_.clear();
+    EXPECT_EQ(run(more), 0);
+    return runs_.size();
+  };
+  EXPECT_EQ(resumed({}), 1u);
+  EXPECT_THAT(runs_.front(), ::testing::Contains("M=6"));
+  EXPECT_THAT(out_, AllOf(HasSubstr("gemm on tiny, 3 runs"), HasSubstr("  5  5.000 us")));
+  EXPECT_THAT(err_, HasSubstr("2 of 3 results are those that " + folder + " had\n"));
+  EXPECT_EQ(resumed({}), 0u);
+  EXPECT_EQ(resumed({"--no-data"}), 3u) << "other runs";
+  runs_.clear();
+  EXPECT_EQ(run(sweep), 0);
+  EXPECT_EQ(runs_.size(), 3u) << "all of them anew";
+  EXPECT_EQ(run({"sweep", "gemm", "--over", "M=4", "--resume"}), 2);
+  EXPECT_THAT(err_, HasSubstr("--resume needs the folder of the results: --results FOLDER"));
 }
 
 TEST_F(SweepTest, RefusesWhatRunWouldRefuseBeforeItBegins) {

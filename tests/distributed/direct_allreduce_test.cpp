@@ -150,7 +150,7 @@ TEST(DirectAllReduce, IsRefusedWhereAPeHasNoChannelForEachOtherRank) {
       error_of_group({"pe.ipcq.queues=2"}, {0, 1, 2, 3}),
       "ConfigurationError: new_group: direct_allreduce cannot run on 4 ranks, each a SIP: a PE needs 3 channels to "
       "send and 3 to receive, one for each other rank, and has room for 2 (pe.ipcq.queues is 2; 8 slots of 16 KiB in "
-      "tcm): take at most 3 ranks, or fewer or smaller slots; for all_reduce of this group there is ring_allreduce, "
+      "tcm): take at most 3 ranks, or raise pe.ipcq.queues; for all_reduce of this group there is ring_allreduce, "
       "bidirectional_ring_allreduce, hierarchical_allreduce");
   EXPECT_EQ(error_of_group({"pe.ipcq.queues=2"}, {0, 2, 3}), "");
 }
@@ -159,7 +159,8 @@ TEST(DirectAllReduce, IsRefusedWhereTheSlotsOfAllChannelsDoNotFit) {
   EXPECT_EQ(error_of_group({"pe.ipcq.capacity=384KiB"}, {0, 1, 2, 3}), "");
   EXPECT_THAT(
       error_of_group({"pe.ipcq.capacity=383KiB"}, {0, 1, 2, 3}),
-      ::testing::HasSubstr("and has room for 2 (pe.ipcq.queues is 8; 8 slots of 16 KiB in tcm): take at most 3"));
+      ::testing::HasSubstr("and has room for 2 (pe.ipcq.queues is 8; 8 slots of 16 KiB in tcm): take at most 3 ranks, "
+                           "or take fewer or smaller slots or raise pe.ipcq.capacity; "));
 }
 
 }  // namespace

@@ -797,8 +797,11 @@ TEST(Explain, WaitingForALinksBufferIsAReasonWithTheLinksName) {
   EXPECT_GT(parts.begin()->second, Time::microseconds(1));
   EXPECT_TRUE(parts_of(collective_on(enough, 0), "link buffer").empty());
   EXPECT_TRUE(same(launch, collective_on(all_reduce_of_two_sips({"system.sips.link.buffer=16KiB"}, false, true), 0)));
-  ASSERT_EQ(small.warnings.size(), 1u);
+  ASSERT_EQ(small.warnings.size(), 2u);
   EXPECT_THAT(small.warnings.front(),
+              ::testing::AllOf(::testing::HasSubstr("% of its critical path waits for room behind sip*.io.to_sip*: "),
+                               ::testing::HasSubstr("may help (system.sips.link.buffer)")));
+  EXPECT_THAT(small.warnings.back(),
               ::testing::AllOf(::testing::StartsWith("system.sips.link.buffer: 16KiB do not cover a burst of 2KiB"),
                                ::testing::HasSubstr("202048B or more")));
   EXPECT_TRUE(enough.warnings.empty());

@@ -20,6 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using Json = nlohmann::ordered_json;
 
 /// gemm() on a machine with half the HBM bandwidth, which DMA pays for.
@@ -44,6 +45,30 @@ TEST(DifferenceTest, OfEqualResultsIsNothing) {
   EXPECT_TRUE(same.same_outcome());
   EXPECT_TRUE(same.inputs.empty());
   EXPECT_THAT(to_table(same, "a", "b", false), HasSubstr("Nothing differs."));
+}
+
+TEST(DifferenceTest, ManyLaunchesAreSummedUpByKernelToo) {
+  RunResult one = samples::gemm(), other = samples::gemm();
+  const auto fill = [](RunResult& result, const std::string& kernel, std::int64_t microseconds) {
+    const LaunchResult pattern = result.launches[0];
+    result.launches.clear();
+    for (int device = 0; device < 8; ++device) {
+      for (const std::string& name : {kernel, std::string("sum")}) {
+        LaunchResult& launch = result.launches.emplace_back(pattern);
+        launch.kernel = name;
+        launch.name = name + "#" + std::to_string(device) + ".0";
+        launch.device = device;
+        launch.end = launch.start + Time::microseconds(name == "sum" ? microseconds : 2 * microseconds);
+      }
+    }
+  };
+  fill(one, "ring", 1);
+  fill(other, "grid", 3);
+  const std::string table = to_table(difference(one, other), "a", "b", false);
+  EXPECT_THAT(table, HasSubstr("Launches that differ, by kernel, of all devices together\n"));
+  EXPECT_THAT(table, ContainsRegex("  grid +- +48.000 us +.48.000 us +-\n"
+                                   "  (ring +16.000 us +- +-16.000 us +-100.0 %|sum +8.000 us +24.000 us)"));
+  EXPECT_THAT(to_table(difference(samples::gemm(), slower()), "a", "b", false), Not(HasSubstr("by kernel")));
 }
 
 TEST(DifferenceTest, WallClockFiguresAreNotCompared) {

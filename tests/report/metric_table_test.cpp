@@ -53,6 +53,18 @@ TEST(MetricTableTest, OneQuantityOrOneItemOrUnequalItemsMakeNoTable) {
   EXPECT_TRUE(metric_table({{"time, a", {1, "ns"}}, {"time, b", {1, "ns"}}, {"bytes, a", {2, "B"}}}).items.empty());
 }
 
+TEST(MetricTableTest, TheMainOnesAreTimesAndRatesThenOthersThenTerms) {
+  const Metrics metrics = {{"memory of a device", {94, "MiB"}},
+                           {"memory of a device, of its capacity", {0.1, "%"}},
+                           {"time to the first token", {98, "us"}},
+                           {"token: kernels by the queue's law", {7, "us"}},
+                           {"tokens per second", {16358, "1/s"}}};
+  EXPECT_THAT(main_metrics(metrics, 2), ElementsAre("time to the first token", "tokens per second"));
+  EXPECT_THAT(main_metrics(metrics, 3),
+              ElementsAre("memory of a device", "time to the first token", "tokens per second"));
+  EXPECT_EQ(main_metrics(metrics, 9).size(), metrics.size());
+}
+
 TEST(MetricTableTest, AnItemWithoutANumberComesLast) {
   Metrics metrics = sample();
   metrics["time, near"].value = std::numeric_limits<double>::quiet_NaN();

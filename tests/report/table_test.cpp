@@ -238,6 +238,21 @@ TEST(TableTest, TheBriefReportHasTheResultTheTotalsAndTheWarnings) {
   EXPECT_THAT(table, Not(HasSubstr("optimizer_step"))) << "it is not in the region";
 }
 
+TEST(TableTest, TheBriefReportHasTheMainMetricsHoweverLittleRoomThereIs) {
+  RunResult result = samples::training_step();
+  for (int i = 0; i < 9; ++i) result.parameters["parameter " + std::to_string(i)] = "1";
+  for (int i = 0; i < 9; ++i) result.metrics["bytes, of item " + std::to_string(i)] = {1, "B"};
+  result.metrics["tokens per second"] = {16358, "1/s"};
+  result.metrics["time to the first token"] = {98.5, "us"};
+  for (int i = 0; i < 6; ++i) result.warnings.push_back("warning " + std::to_string(i));
+  const std::string table = to_table(result, {.kind = TableKind::brief});
+  for (const char* text : {"time to the first token     98.5 us\n", "tokens per second        16,358 1/s\n"}) {
+    EXPECT_THAT(table, HasSubstr(text));
+  }
+  EXPECT_THAT(table, testing::ContainsRegex("and [0-9]+ more metrics\n"));
+  EXPECT_LE(lines_of(table).size(), 40u);
+}
+
 TEST(TableTest, TheBriefReportShowsWholeWarningsAndCountsThoseThatDoNotFit) {
   RunResult result = samples::gemm();
   for (int i = 0; i < 3; ++i) {

@@ -192,6 +192,15 @@ TEST(BrokenTopology, ReportsAllProblemsInTheOrderOfTheFile) {
       "--set pe.contexts=none: pe.contexts: expected a whole number such as 32, found \"none\"");
 }
 
+TEST(BrokenOverride, OfAKeyWithoutWhatStandsBeforeItNamesTheWholePath) {
+  const std::string text = tiny();
+  EXPECT_EQ(parse_error(text, {"hbm.bandwidth=2TB/s"}),
+            "--set hbm.bandwidth=2TB/s: hbm: unknown key, did you mean cube.hbm?");
+  EXPECT_EQ(parse_error(text, {"lanes=2"}), "--set lanes=2: lanes: unknown key, did you mean pe.vector.lanes?");
+  EXPECT_EQ(parse_error(text, {"queues=2"}),
+            "--set queues=2: queues: unknown key, did you mean pe.dma.queues or pe.ipcq.queues?");
+}
+
 TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
   const std::vector<std::vector<std::string>> cases{
       {"cube.hbm.bandwidht=2TB/s"},
@@ -356,6 +365,16 @@ TEST(Load, WarnsWhereABufferDoesNotCoverABurstAndTheRoundTrip) {
             "75KiB do not cover a burst of 1KiB and the way there and back at 64GB/s and 600ns; host.to_sip0 reaches "
             "its bandwidth with 76KiB or more, and without this key");
   EXPECT_THAT(warnings(load_topology("tiny", {"host.link.buffer=76KiB"})), ::testing::IsEmpty());
+}
+
+TEST(Load, WarnsWhereMoreDescriptorsAreToBeUnderWayThanAQueueHolds) {
+  const auto found = warnings(load_topology("tiny", {"pe.dma.outstanding=16"}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "pe.dma.outstanding");
+  EXPECT_EQ(found[0].message,
+            "a queue holds 8 descriptors (pe.dma.depth), so that no more than these are under way, and 16 change "
+            "nothing; raise pe.dma.depth with it");
+  EXPECT_THAT(warnings(load_topology("tiny", {"pe.dma.outstanding=16", "pe.dma.depth=16"})), ::testing::IsEmpty());
 }
 
 // A lane has its part of an edge's bandwidth, and the links of the SRAM have that of the SRAM.

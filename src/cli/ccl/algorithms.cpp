@@ -38,19 +38,24 @@ CollectiveOperation operation_to_choose_for(const Test& test) {
       "{}: there is one algorithm, and nothing to choose from; leave out --compare, --tune and --algo all", test.name));
 }
 
-std::vector<std::string> algorithms_that_run(const Test& test, int ranks, const SimulateOptions& options,
-                                             const Simulate& simulate) {
+AlgorithmsOfTest algorithms_of_test(const Test& test, int ranks, const SimulateOptions& options,
+                                    const Simulate& simulate) {
   const CollectiveOperation operation = operation_to_choose_for(test);
-  std::vector<std::string> names;
+  AlgorithmsOfTest all;
   look(options, simulate, [&](runtime::HostContext& context) {
     const auto spec = distributed::algorithm_of(context, {});
     const auto group = group_of(context, ranks, spec);
     for (const auto& algorithm : spec.table->all()) {
-      const bool runs = algorithm.operation == operation && (group.ranks < 2 || algorithm.refusal(group).empty());
-      if (runs) names.emplace_back(algorithm.name);
+      if (algorithm.operation != operation) continue;
+      const std::string reason = group.ranks < 2 ? std::string() : algorithm.refusal(group);
+      if (reason.empty()) {
+        all.run.emplace_back(algorithm.name);
+      } else {
+        all.refused.push_back(fmt::format("{}: {}", algorithm.name, reason));
+      }
     }
   });
-  return names;
+  return all;
 }
 
 void check_algorithms(const std::vector<std::string>& names, int ranks, const SimulateOptions& options,

@@ -47,9 +47,13 @@ Bound::Bound(const topology::Network& network, int ranks)
   }
   add_side(members(0, sips / 2 * of_sip),
            [&](const LinkEnd& end) { return is_on_sip(end) && end.at.sip.value < sips / 2; });
+  double from_sips = 0, from_switch = 0;
   for (const Link& link : network.links()) {
-    if (link.kind == LinkKind::sip) between_sips_ += rate_of(link);
+    if (link.kind != LinkKind::sip) continue;
+    (link.from.kind == LinkEnd::Kind::sip_switch ? from_switch : from_sips) += rate_of(link);
   }
+  // What goes through a switch goes over a link of each kind.
+  between_sips_ = from_switch > 0 ? std::min(from_sips, from_switch) : from_sips;
 }
 
 template <class Within>

@@ -4,6 +4,7 @@
 //               all bytes that ranks must send / sum of the payload rates of all links between SIPs (of ranks that are
 //               SIPs), latency of the longest path between two ranks of which one needs what the other has)
 //
+// Through a switch all bytes go over a link up and over one down: the links of the narrower direction count.
 // Cuts are, in both directions: a SIP with its IO chiplet, and without it; of ranks that are PEs a cube; the lower and
 // the upper half of the SIPs. Reductions take place at ranks. Launches are left out, so short calls take far more.
 #pragma once
@@ -48,7 +49,7 @@ class Bound {
   int ranks_;
   bool rank_per_pe_;
   std::vector<Side> sides_;
-  double between_sips_ = 0;  // GB/s of payload of all links
+  double between_sips_ = 0;  // GB/s of payload of all links; of a switch, in one direction
 };
 
 }  // namespace kernbench::cli::ccl

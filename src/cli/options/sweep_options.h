@@ -11,6 +11,7 @@ struct SweepOptions {
   static constexpr const char* kSummary = "Simulate a bench for all combinations of some values";
 
   Texts over, metrics, jobs, csv, results, colour;
+  bool resume = false;
 
   void declare(OptionSet& options);
   /// `others`: what is not for sweep is for run.

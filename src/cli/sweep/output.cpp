@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
+#include <utility>
 
 #include "base/quantity.h"
 #include "report/outcome.h"
+#include "report/sections/metric_table.h"
 #include "report/sections/sections.h"
 #include "report/text/format.h"
 #include "report/text/text_table.h"
@@ -58,12 +61,18 @@ std::string ending_of(const RunResult& result) {
   return report::status_of(result) == RunStatus::ok ? "ok" : "check failed";
 }
 
-std::set<std::string> metric_names(const std::vector<Run>& runs) {
-  std::set<std::string> names;
+report::Metrics metrics_of(const std::vector<Run>& runs) {
+  report::Metrics all;
+  for (const Run& run : runs) all.insert(run.result.metrics.begin(), run.result.metrics.end());
+  return all;
+}
+
+std::set<std::pair<std::string, std::string>> names_and_units(const std::vector<Run>& runs) {
+  std::set<std::pair<std::string, std::string>> all;
   for (const Run& run : runs) {
-    for (const auto& [name, metric] : run.result.metrics) names.insert(name);
+    for (const auto& [name, metric] : run.result.metrics) all.emplace(name, metric.unit);
   }
-  return names;
+  return all;
 }
 
 /// As CSV has it: in quotes where it needs them.
@@ -90,15 +99,12 @@ Cell rate_cell(double amount, const RunResult& result, const char* unit) {
 std::string to_table(const std::string& title, const std::vector<Axis>& axes, const std::vector<Run>& runs,
                      std::vector<std::string> metrics, bool colour) {
   const report::Palette palette(colour);
-  const auto all_metrics = metric_names(runs);
+  const report::Metrics all_metrics = metrics_of(runs);
   std::vector<std::string> unknown;
   for (const std::string& name : metrics) {
     if (!all_metrics.contains(name)) unknown.push_back(in_quotes(name));
   }
-  if (metrics.empty()) {
-    metrics.assign(all_metrics.begin(), all_metrics.end());
-    if (metrics.size() > kMostMetrics) metrics.resize(kMostMetrics);
-  }
+  if (metrics.empty()) metrics = report::main_metrics(all_metrics, kMostMetrics);
   std::vector<Column> columns;
   for (const Axis& axis : axes) columns.push_back({axis.name});
   columns.insert(columns.end(), {{"time"}, {"speed"}, {"GEMM"}, {"HBM"}});
@@ -129,8 +135,9 @@ std::string to_table(const std::string& title, const std::vector<Axis>& axes, co
   }
   std::string text = palette.paint(Style::heading, title) + "\n" + table.text(palette);
   if (!unknown.empty()) {
-    text += fmt::format("  no run has a metric {}; there {}\n", fmt::join(unknown, " or "),
-                        all_metrics.empty() ? "are none" : fmt::format("are: {}", fmt::join(all_metrics, ", ")));
+    text += fmt::format(
+        "  no run has a metric {}; there {}\n", fmt::join(unknown, " or "),
+        all_metrics.empty() ? "are none" : fmt::format("are: {}", fmt::join(std::views::keys(all_metrics), ", ")));
   } else if (all_metrics.size() > metrics.size()) {
     const std::size_t more = all_metrics.size() - metrics.size();
     text +=
@@ -140,11 +147,12 @@ std::string to_table(const std::string& title, const std::vector<Axis>& axes, co
 }
 
 std::string to_csv(const std::vector<Axis>& axes, const std::vector<Run>& runs) {
-  const auto metrics = metric_names(runs);
+  const auto metrics = names_and_units(runs);
   std::string text;
   for (const Axis& axis : axes) text += field(axis.name) + ",";
   text += "result,time_ps,simulated_time_ps,flops_per_s,hbm_bytes_per_s,launches,events,wall_time_s";
-  for (const std::string& name : metrics) text += "," + field(name);
+  for (const auto& [name, unit] : metrics)
+    text += "," + field(unit.empty() ? name : fmt::format("{} ({})", name, unit));
   text += ",error\n";
   for (const Run& run : runs) {
     const RunResult& result = run.result;
@@ -156,9 +164,10 @@ std::string to_csv(const std::vector<Axis>& axes, const std::vector<Run>& runs) 
     text += fmt::format("{},{},{},{:.6g},{:.6g},{},{},{:.6g}", result.error ? "error" : ending_of(result), time.count(),
                         result.simulated_time.count(), per_second(work.flops, time), per_second(work.bytes, time),
                         launches, result.events, result.wall_time_s);
-    for (const std::string& name : metrics) {
+    for (const auto& [name, unit] : metrics) {
       const auto found = result.metrics.find(name);
-      text += found == result.metrics.end() ? "," : fmt::format(",{:.9g}", found->second.value);
+      const bool is_there = found != result.metrics.end() && found->second.unit == unit;
+      text += is_there ? fmt::format(",{:.9g}", found->second.value) : ",";
     }
     text += "," + (result.error ? field(report::headline(*result.error)) : "") + "\n";
   }

@@ -142,14 +142,33 @@ void check_can_run(const GroupDescription& group, std::string_view call) {
   }
 }
 
-std::int64_t channels_that_fit(const GroupDescription& group) {
+namespace {
+
+/// How many have room in the memory for slots.
+std::int64_t channels_with_slots(const GroupDescription& group) {
   const Bytes slots = group.spec.slot_size * group.spec.n_slots;
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
-  if (group.spec.buffer_kind == BufferKind::tcm) room = group.machine.pe.ipcq.capacity.count() / slots.count();
+  if (group.spec.buffer_kind == BufferKind::tcm) return group.machine.pe.ipcq.capacity.count() / slots.count();
   if (group.spec.buffer_kind == BufferKind::sram) {
-    room = group.machine.cube.sram.capacity.count() / (slots.count() * group.machine.cube.pes.count());
+    return group.machine.cube.sram.capacity.count() / (slots.count() * group.machine.cube.pes.count());
   }
-  return std::min<std::int64_t>(room, group.machine.pe.ipcq.queues);
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace
+
+std::int64_t channels_that_fit(const GroupDescription& group) {
+  return std::min<std::int64_t>(channels_with_slots(group), group.machine.pe.ipcq.queues);
+}
+
+std::string ways_to_channels(const GroupDescription& group, std::int64_t needed) {
+  std::vector<std::string> ways;
+  if (group.machine.pe.ipcq.queues < needed) ways.emplace_back("raise pe.ipcq.queues");
+  if (channels_with_slots(group) < needed) {
+    const bool in_tcm = group.spec.buffer_kind == BufferKind::tcm;
+    ways.push_back(
+        fmt::format("take fewer or smaller slots or raise {}", in_tcm ? "pe.ipcq.capacity" : "cube.sram.capacity"));
+  }
+  return fmt::format("{}", fmt::join(ways, ", and "));
 }
 
 std::string algorithms_reference() {

@@ -217,6 +217,8 @@ void check_can_run(const GroupDescription& group, std::string_view call);
 /// How many channels the PEs of a group can have to receive, and as many to send: by the entries of a PE and the memory
 /// for slots.
 std::int64_t channels_that_fit(const GroupDescription& group);
+/// What makes so many fit: "raise pe.ipcq.queues, and take fewer or smaller slots or raise pe.ipcq.capacity".
+std::string ways_to_channels(const GroupDescription& group, std::int64_t needed);
 
 /// The table of shipped algorithms in Markdown.
 std::string algorithms_reference();

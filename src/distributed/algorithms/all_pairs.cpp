@@ -15,9 +15,9 @@ std::string all_pairs_refusal(const GroupDescription& group) {
   if (needed <= fit) return {};
   return fmt::format(
       "a PE needs {} channels to send and {} to receive, one for each other rank, and has room for {} "
-      "(pe.ipcq.queues is {}; {} slots of {} in {}): take at most {} ranks, or fewer or smaller slots",
+      "(pe.ipcq.queues is {}; {} slots of {} in {}): take at most {} ranks, or {}",
       needed, needed, fit, group.machine.pe.ipcq.queues, group.spec.n_slots, to_text(group.spec.slot_size),
-      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1);
+      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], fit + 1, ways_to_channels(group, needed));
 }
 
 std::vector<CostStep> from_root_steps(const GroupShape& ranks) {

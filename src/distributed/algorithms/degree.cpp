@@ -24,9 +24,9 @@ std::string more_channels_than_fit(const GroupDescription& group, const std::vec
   if (needed <= fit) return {};
   return fmt::format(
       "a PE needs {} channels to send and to receive, and has room for {} (pe.ipcq.queues is {}; {} slots of {} in "
-      "{}): take fewer ranks, or fewer or smaller slots",
+      "{}): take fewer ranks, or {}",
       needed, fit, group.machine.pe.ipcq.queues, group.spec.n_slots, to_text(group.spec.slot_size),
-      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)]);
+      kBufferKindNames[static_cast<std::size_t>(group.spec.buffer_kind)], ways_to_channels(group, needed));
 }
 
 }  // namespace kernbench::distributed

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "report/description/difference.h"
@@ -101,6 +104,37 @@ std::string times_section(const char* title, const char* what, const std::vector
          remainder(changes.size(), kMostChanges, palette);
 }
 
+/// "matmul" of "matmul#0.2 on sip0", "matmul on sip0" and "further matmul on sip0".
+std::string kernel_of(std::string launch) {
+  launch.resize(std::min(launch.rfind(" on sip"), launch.size()));
+  const std::size_t number = launch.rfind('#');
+  if (number != std::string::npos && launch.find_first_not_of("0123456789.", number + 1) == std::string::npos)
+    launch.resize(number);
+  constexpr std::string_view kFurther = "further ";
+  return launch.starts_with(kFurther) ? launch.substr(kFurther.size()) : launch;
+}
+
+/// Of more launches than are shown, the sums by kernel, of all devices; the largest change first.
+std::vector<TimeChange> by_kernel(const std::vector<TimeChange>& changes) {
+  if (changes.size() <= kMostChanges) return {};
+  std::map<std::string, TimeChange> sums;
+  const auto add = [](std::optional<Time>& sum, std::optional<Time> time) {
+    if (time) sum = sum.value_or(Time::zero()) + *time;
+  };
+  for (const TimeChange& change : changes) {
+    TimeChange& sum = sums[kernel_of(change.name)];
+    add(sum.a, change.a);
+    add(sum.b, change.b);
+  }
+  std::vector<TimeChange> kernels;
+  for (auto& [name, sum] : sums) kernels.push_back({name, sum.a, sum.b});
+  std::ranges::stable_sort(kernels, std::greater{}, [](const TimeChange& change) {
+    const Time a = change.a.value_or(Time::zero()), b = change.b.value_or(Time::zero());
+    return std::max(a, b) - std::min(a, b);
+  });
+  return kernels;
+}
+
 std::string resources_section(const Difference& difference, const Palette& palette) {
   if (difference.resources.empty()) return {};
   TextTable table({{"resource", Align::left, 30},
@@ -193,6 +227,8 @@ std::string to_table(const Difference& difference, const std::string& a, const s
                       palette),
         times_section("Where the time went: critical paths of all launches", "activity", difference.activities,
                       palette),
+        times_section("Launches that differ, by kernel, of all devices together", "kernel",
+                      by_kernel(difference.launches), palette),
         times_section("Launches", "launch", difference.launches, palette),
         times_section("Copies", "copies", difference.copies, palette), resources_section(difference, palette),
         times_section("Waits of all programs", "wait", difference.waits, palette),

@@ -26,6 +26,8 @@ constexpr std::size_t kMostPathParts = 3;
 // Copies are shown where they take at least so much of the time.
 constexpr double kLeastCopies = 0.05;
 constexpr std::size_t kMostBriefCopies = 3;
+constexpr std::size_t kMostFacts = 8;
+constexpr std::size_t kLeastMetrics = 3;  // and a line that counts the others
 constexpr std::size_t kMostFailed = 3;
 constexpr std::size_t kMostWarningLines = 7;
 constexpr std::size_t kBriefBarWidth = 30;
@@ -251,7 +253,13 @@ std::string facts_text(const Facts& facts, const Palette& palette) {
   return table.empty() ? std::string() : table.text(palette);
 }
 
-std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, bool long_names,
+/// How much of a kernel is told where there is little room.
+struct KernelDetail {
+  bool long_names = true;
+  std::size_t facts = kMostFacts;
+};
+
+std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>& groups, KernelDetail detail,
                         const Palette& palette) {
   if (groups.empty()) return {};
   const LaunchResult* launch = longest_of(result, groups.front());
@@ -260,8 +268,9 @@ std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>&
   for (auto& fact : plan_facts(result, groups.front().name)) facts.push_back(std::move(fact));
   std::string out;
   if (!is_explained(result)) out = faint("not explained (--no-explain): no breakdown and no critical path", palette);
-  for (const std::string& part :
-       {breakdown_text(groups.front(), palette), path_text(*launch, long_names, palette), facts_text(facts, palette)}) {
+  facts.resize(std::min(facts.size(), detail.facts));
+  for (const std::string& part : {breakdown_text(groups.front(), palette),
+                                  path_text(*launch, detail.long_names, palette), facts_text(facts, palette)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;
@@ -320,14 +329,17 @@ std::string totals(const RunResult& result, std::size_t warnings_left_out, const
 std::string metrics_text(const RunResult& result, std::size_t most, const Palette& palette) {
   if (result.metrics.empty() || most < 2) return {};
   TextTable table({{"", Align::left, 50}, {"", Align::right, 24}});
-  std::size_t rows = 0;
   const bool all = result.metrics.size() <= most;
-  for (const auto& [name, metric] : shown(result.metrics)) {
-    if (rows++ < (all ? most : most - 1)) table.add({{std::string(name)}, {metric_text(*metric)}});
+  for (const std::string& name : main_metrics(result.metrics, all ? most : most - 1)) {
+    table.add({{name}, {metric_text(result.metrics.at(name))}});
   }
   std::string out = table.text(palette);
   if (!all) out += faint(fmt::format("and {} more metrics", result.metrics.size() - (most - 1)), palette);
   return out;
+}
+/// The lines that they have at least.
+std::size_t least_metric_lines(const RunResult& result) {
+  return std::min(result.metrics.size(), kLeastMetrics + 1);
 }
 
 }  // namespace
@@ -336,16 +348,17 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   const std::vector<LaunchGroup> groups = launches_by_name(result);
   const std::string launches = launch_count(result) == 0 ? "" : launches_text(result, groups, palette);
   std::vector<std::string> sections = {
-      title(result, palette),    launches, "", kernel_text(result, groups, true, palette), "", "",
+      title(result, palette),    launches, "", kernel_text(result, groups, KernelDetail(), palette), "", "",
       totals(result, 0, palette)};
-  // Warnings, what is outside of the launches, copies, then metrics take what is left; a blank line parts them from the
-  // rest.
+  // Warnings, what is outside of the launches, the main metrics, copies, then more metrics take what is left; a blank
+  // line parts them from the rest.
   const auto room = [&] {
     std::size_t used = 0;
     for (const std::string& section : sections) used += section.empty() ? 0 : line_count(section) + 1;
     return used < kLines ? kLines - used : 0;
   };
-  if (room() == 0) sections[3] = kernel_text(result, groups, false, palette);
+  KernelDetail detail{.long_names = room() > 0};
+  if (!detail.long_names) sections[3] = kernel_text(result, groups, detail, palette);
   SomeWarnings warnings = first_warnings(result, std::min(kMostWarningLines, room()), palette);
   // One that is longer than that would hide all others, too.
   if (warnings.text.empty()) warnings = first_warnings(result, room(), palette);
@@ -356,8 +369,13 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   for (const std::string& line : {outside, devices_line(result, palette)}) {
     if (!launches.empty() && line_count(line) <= room()) sections[1] += line;
   }
+  const std::size_t metrics = least_metric_lines(result);
+  while (room() < metrics && detail.facts > 0) {
+    --detail.facts;
+    sections[3] = kernel_text(result, groups, detail, palette);
+  }
   const std::string copies = copies_section(result, kMostBriefCopies, kLeastCopies, palette);
-  if (line_count(copies) < room()) sections[2] = copies;
+  if (line_count(copies) + metrics < room()) sections[2] = copies;
   sections[4] = metrics_text(result, room(), palette);
   std::string out;
   for (const std::string& section : sections) {

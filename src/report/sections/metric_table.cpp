@@ -1,6 +1,7 @@
 #include "report/sections/metric_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -31,12 +32,32 @@ int rank_of(const std::string& unit) {
   return unit == "ns" ? 0 : unit == "B" ? 1 : 2;
 }
 
+/// How little one says for itself.
+int detail_of(const std::string& name, const std::string& unit) {
+  if (name.find_first_of(",:") != std::string::npos) return 2;
+  constexpr std::array<std::string_view, 5> kTimes = {"ps", "ns", "us", "ms", "s"};
+  return std::ranges::count(kTimes, unit) > 0 || unit.find('/') != std::string::npos ? 0 : 1;
+}
+
 }  // namespace
 
 ShownMetrics shown(const Metrics& metrics) {
   ShownMetrics all;
   for (const auto& [name, metric] : metrics) all.emplace(name, &metric);
   return all;
+}
+
+std::vector<std::string> main_metrics(const Metrics& metrics, std::size_t most) {
+  std::vector<std::pair<int, std::string>> names;
+  for (const auto& [name, metric] : shown(metrics)) {
+    names.emplace_back(detail_of(std::string(name), metric->unit), std::string(name));
+  }
+  std::ranges::stable_sort(names, {}, &std::pair<int, std::string>::first);
+  names.resize(std::min(names.size(), most));
+  std::vector<std::string> out;
+  for (auto& [detail, name] : names) out.push_back(std::move(name));
+  std::ranges::sort(out, NaturalLess());
+  return out;
 }
 
 std::string quantity_of(const std::string& name) {

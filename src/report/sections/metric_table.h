@@ -17,6 +17,10 @@ using Metrics = std::map<std::string, Metric>;
 using ShownMetrics = std::map<std::string_view, const Metric*, NaturalLess>;
 ShownMetrics shown(const Metrics& metrics);
 
+/// The names of the `most` that say most: times and rates, then others, and figures of one item or term ("time, near",
+/// "token: kernels") last. In the order in which they are shown.
+std::vector<std::string> main_metrics(const Metrics& metrics, std::size_t most);
+
 /// A grid of metrics: one row for each item, one column for each quantity.
 struct MetricTable {
   std::vector<std::string> quantities, items;

@@ -209,6 +209,29 @@ std::string small_transfers(const Kernel& kernel) {
       kernel.name, 100 * fixed.in_seconds() / dma.in_seconds(), bytes.count() / count);
 }
 
+/// The key of the topology for the buffers behind servers of this kind, and what stands for them.
+std::string buffer_keys(const std::string& server) {
+  const auto is_of = [&](const char* part) { return server.find(part) != std::string::npos; };
+  if (is_of("host")) return "host.link.buffer";
+  if (is_of(".to_sip") || is_of("to_switch")) return "system.sips.link.buffer";
+  if (is_of(".hbm.channel")) return "cube.hbm.buffer";
+  if (is_of(".tcm.")) return "pe.tcm.buffer";
+  return "cube.noc.link.buffer, sip.cubes.link.buffer";
+}
+
+/// "matmul: 23 % of its critical path waits for room behind sip*.cube*.pe*.router.east: ..."; empty: little of it.
+std::string full_buffers(const Kernel& kernel) {
+  constexpr double kLeastWaiting = 0.1;
+  const LaunchResult& launch = *kernel.longest;
+  const auto waits = [](const PathPart& part) { return part.activity == "link buffer"; };
+  const double part = share_of_path(launch, waits);
+  if (part <= kLeastWaiting) return {};
+  // The longest comes first.
+  const std::string& server = std::ranges::find_if(launch.critical_path, waits)->on;
+  return fmt::format("{}: {:.0f} % of its critical path waits for room behind {}: larger buffers may help ({})",
+                     kernel.name, 100 * part, server, buffer_keys(server));
+}
+
 /// It waits for a program of another launch to begin.
 bool waits_for_sender(const LaunchResult& launch, const PathPart& part) {
   return (part.activity == "sender busy" || part.activity == "sender not started") && part.operation != launch.name;
@@ -293,8 +316,9 @@ std::vector<std::string> advice(const RunResult& result, const SliceHintsLog& hi
   for (const Kernel& kernel : main_kernels(result)) {
     const SliceHints* of_slices = hints.find(kernel.name, marked);
     const bool of_library = of_slices != nullptr && of_slices->of_library;
-    for (std::string text : {few_pes(kernel), uneven_programs(kernel), short_accesses(kernel), uneven_devices(kernel),
-                             late_member(kernel), of_library ? std::string() : small_transfers(kernel)}) {
+    for (std::string text :
+         {few_pes(kernel), uneven_programs(kernel), short_accesses(kernel), uneven_devices(kernel), late_member(kernel),
+          full_buffers(kernel), of_library ? std::string() : small_transfers(kernel)}) {
       if (!text.empty()) warnings.push_back(std::move(text));
     }
     if (of_slices != nullptr) add_slices(warnings, kernel, *of_slices);
