@@ -22,7 +22,7 @@ namespace kernbench::torch::profiler {
 /// interest when everything is complete that ahbm::synchronize() would wait for at its beginning, and leaves it when
 /// everything is that this would wait for at its end. Ranges may nest ("step/forward") and overlap, also those of
 /// several ranks: the region is whatever lies in any of them. ValueError for an empty name, or one with '/';
-/// ProgramError outside of a simulation or inside a kernel.
+/// ProgramError outside of a simulation, inside a kernel, or within 999 others.
 class RecordFunction {
  public:
   explicit RecordFunction(std::string_view name);

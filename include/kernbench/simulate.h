@@ -69,8 +69,8 @@ struct SimulateOptions {
   std::int32_t least_slots = 1;
   Time max_time = Time::max();
   /// How often each fiber that polls may ask, or read, in vain while nothing but polling goes on, before that is a
-  /// LivelockError. 0: 1,200,000 times one alone, 2,400,000 times several together, and 2,000 times each. To be raised
-  /// for programs that end their polling by themselves after more tries.
+  /// LivelockError. 0: 1,200,000 times one alone, 2,400,000 times several together, and 2,000 times each; several that
+  /// need many events for a try sooner (docs/contracts.md). To be raised for programs that end their polling later.
   std::uint64_t max_polls = 0;
   /// The stack that the main program, each rank and each program of a kernel has at least. It is address space: memory
   /// is taken where it is used. 0: 1 MiB for the main program and ranks, 256 KiB for programs of kernels. At most 1

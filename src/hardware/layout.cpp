@@ -33,7 +33,7 @@ Layout::Layout(const topology::Topology& topology, std::size_t links, bool alike
       channels_(channels_per_slice(topology.cube)),
       contexts_(topology.pe.contexts),
       queues_(topology.pe.ipcq.queues) {
-  require_indexable(links_ + pe_count() * (channels_ + 1) + cube_count(), "links, HBM channels, TCM ports and SRAMs");
+  require_indexable(server_count(), "links, HBM channels, TCM ports and SRAMs");
   require_indexable(pe_count() * (2 * queues_ + 1), "inter-PE queues");
   require_indexable(pe_count() * contexts_, "program contexts");
   require_indexable(2 * sips_ + cube_count() + 2 * pe_count(), "processors");

@@ -24,6 +24,7 @@ class Layout {
   std::int64_t cube_count() const { return built_sips() * cubes_per_sip_; }  // of those that are built
   std::int64_t pe_count() const { return cube_count() * pes_per_cube_; }     // likewise
   std::int32_t channels() const { return channels_; }                        // of one PE's slice
+  std::int64_t server_count() const { return links_ + pe_count() * (channels_ + 1) + cube_count(); }
   bool contains(PeCoordinate at) const;
 
   SipId built(SipId sip) const { return alike_ ? SipId{0} : sip; }

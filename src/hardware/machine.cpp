@@ -81,12 +81,14 @@ struct Machine::Implementation {
         commands(static_cast<std::size_t>(layout.sip_count())) {
     if (alike) followers.emplace(owner, commands.size());
     try_models();
+    fabric.reserve(static_cast<std::size_t>(layout.server_count()));
     add_links();
     for (std::int64_t index = 0; index < layout.pe_count(); ++index) add_memory(layout.pe_at(index));
     for (std::int64_t index = 0; index < layout.cube_count(); ++index) {
       const CubeCoordinate at = layout.cube_at(index);
       fabric.add_server(sram_spec(topology.cube, at, Layout::server_agent(layout.sram(at))));
     }
+    assert(fabric.server_count() == static_cast<std::size_t>(layout.server_count()));
     for (std::int32_t sip = 0; sip < layout.built_sips(); ++sip) {
       copy_engines.push_back(std::make_unique<CopyEngine>(scheduler, layout, transport, SipId{sip}));
     }

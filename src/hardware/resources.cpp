@@ -86,14 +86,22 @@ void Resources::visit(Visitor& visitor) const {
   }
 }
 
+std::size_t Resources::count(std::size_t places_of_pe) const {
+  const auto pes = static_cast<std::size_t>(layout_.pe_count());
+  const auto processors = static_cast<std::size_t>(layout_.built_sips() + layout_.cube_count());
+  return fabric_.server_count() + pes * places_of_pe + processors;
+}
+
 std::vector<ResourceUsage> Resources::usage() const {
   NamedUsage named{fabric_};
+  named.usage.reserve(count(engines()));  // ends of channels are few
   visit(named);
   return std::move(named.usage);
 }
 
 std::vector<ResourceCounters> Resources::counters_now() const {
   Counters counters{fabric_};
+  counters.counters.reserve(count(engines() + Ipcq::places(topology_)));
   visit(counters);
   return std::move(counters.counters);
 }

@@ -54,6 +54,10 @@ class Resources {
   void visit(Visitor& visitor) const;
   template <class Visitor>
   void visit_engines(std::int64_t pe_index, Visitor& visitor) const;
+  /// Engines of a PE: DMA queues, GEMM and vector engine.
+  std::size_t engines() const { return static_cast<std::size_t>(topology_.pe.dma.queues) + 2; }
+  /// How many there are with so many of each PE.
+  std::size_t count(std::size_t places_of_pe) const;
 
   const topology::Topology& topology_;
   std::size_t links_;

@@ -56,7 +56,8 @@ std::uint64_t Scheduler::State::least_tries_of_all(std::uint64_t polling) const 
 void Scheduler::State::begin_stretch() {
   ++poll_stretch;
   idle_polls = 0;
-  next_judgement = least_tries_of_all(1);
+  events_before_polls = owner.events_processed_;
+  next_judgement = limits.max_polls != 0 ? limits.max_polls : std::min(kPollsOfOne, 2 * kDearPollsOfEach);
 }
 
 void Scheduler::State::note_poll() {
@@ -79,9 +80,14 @@ void Scheduler::State::note_poll() {
   polling_in_vain = all_poll_in_vain();
 }
 
+bool Scheduler::State::polls_were_dear() const {
+  const std::uint64_t events = owner.events_processed_ - events_before_polls;
+  return limits.max_polls == 0 && events > std::max(limits.dear_poll_events, events_before_polls);
+}
+
 bool Scheduler::State::all_poll_in_vain() {
   const std::uint64_t least = least_tries();
-  std::uint64_t polling = 0;
+  std::uint64_t polling = 0, fewest = idle_polls;
   bool all = true;
   for (Fiber* fiber = first_live; fiber != nullptr; fiber = fiber->implementation().next_live) {
     Fiber::Implementation& state = fiber->implementation();
@@ -91,9 +97,12 @@ bool Scheduler::State::all_poll_in_vain() {
     // A fiber that is blocked and does not poll waits for something that polling does not bring.
     if (!polled_again && state.status == FiberStatus::blocked) continue;
     if (!polls || state.tries <= least) all = false;
+    if (polls) fewest = std::min(fewest, state.tries);
     ++polling;
   }
-  return all && idle_polls > least_tries_of_all(polling);
+  if (!all) return false;
+  if (polling > 1 && fewest > kDearPollsOfEach && polls_were_dear()) return true;
+  return idle_polls > least_tries_of_all(polling);
 }
 
 void Scheduler::State::note_progress() {

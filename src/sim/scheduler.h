@@ -59,6 +59,10 @@ inline constexpr std::uint64_t kPollsOfOne = 1'200'000;
 inline constexpr std::uint64_t kPollsOfAll = 2 * kPollsOfOne;
 /// assumption: fibers that poll differ in their pace by less than the factor between both.
 inline constexpr std::uint64_t kPollsOfEach = 2'000;
+/// Of several fibers whose polls are dear, each may try so often at least, and until their polling has taken more
+/// events than all before it. assumption: a program that tries more often, and then gives up, does more than that
+/// before.
+inline constexpr std::uint64_t kDearPollsOfEach = 100'000;
 
 /// Bounds of one run.
 struct RunLimits {
@@ -74,8 +78,12 @@ struct RunLimits {
   std::uint64_t max_events_per_instant = 10'000'000;
   /// Polls in vain that each fiber which polls may make, while nothing but polling goes on, before that counts as a
   /// livelock (see this_fiber::note_poll). 0: kPollsOfOne of one, kPollsOfAll of several together, and no fewer than
-  /// kPollsOfEach of each.
+  /// kPollsOfEach of each; or kDearPollsOfEach of each of several, when they have taken dear_poll_events.
   std::uint64_t max_polls = 0;
+  /// Events that the polls of several fibers may take at least before kDearPollsOfEach of each are enough.
+  /// assumption: two ranks that ask a million times each stay below (an event for each), and it is found within seconds
+  /// that two programs of a kernel which read memory poll each other (7 to 15 events for each).
+  std::uint64_t dear_poll_events = 5'000'000;
   /// Each fiber has a stack of at least so many bytes, whatever it asks for.
   std::size_t stack_bytes = 0;
   /// When set to true (by a signal handler, say) the run ends with an InterruptedError before the next instant. May be

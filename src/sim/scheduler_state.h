@@ -69,7 +69,8 @@ struct Scheduler::State {
   bool polling_in_vain = false;
   // A stretch is a time in which nothing but polling goes on.
   std::uint64_t poll_stretch = 0;
-  std::uint64_t idle_polls = 0;  // in this stretch
+  std::uint64_t idle_polls = 0;           // in this stretch
+  std::uint64_t events_before_polls = 0;  // of the run, when it began
   std::uint64_t next_judgement = 0;
 
   EventHandle schedule(Time when, std::uint64_t order, const Callback& callback, bool background);
@@ -88,6 +89,7 @@ struct Scheduler::State {
   // Of each fiber that polls, and of all so many together, before that counts as a livelock.
   std::uint64_t least_tries() const;
   std::uint64_t least_tries_of_all(std::uint64_t polling) const;
+  bool polls_were_dear() const;
   bool all_poll_in_vain();  // in this stretch, often enough
 
   // Switching.

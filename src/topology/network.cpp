@@ -27,7 +27,10 @@ Network::Network(const Topology& topology, const std::optional<AlikeSips>& alike
   cubes_.resize(index(topology_.sip.cubes.count()));
   nodes_.resize(index(topology_.pes_per_sip()));
   const std::int32_t sips = alike_ ? 1 : topology_.system.sips;
-  for (std::int32_t sip = 0; sip < sips; ++sip) add_sip(SipId{sip});
+  for (std::int32_t sip = 0; sip < sips; ++sip) {
+    add_sip(SipId{sip});
+    if (sip == 0) links_.reserve(mesh_first_ + std::size_t{sip_links_} * static_cast<std::size_t>(sips));
+  }
   if (!topology_.overrides.empty()) override_links();
 }
 

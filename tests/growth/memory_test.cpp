@@ -53,6 +53,29 @@ TEST(MemoryTest, WithDataALaunchHoldsItsName) {
   EXPECT_LT(held_after(4'000, true), 4'000 * 80 + 16'384);
 }
 
+TEST(MemoryTest, AStreamThatIsAtRestHoldsLittle) {
+  NOT_UNDER_SANITIZERS("they have memory of their own");
+  constexpr std::int64_t kStreams = 2'000;
+  SimulateOptions options;
+  options.topology = "tiny";
+  options.data = false;
+  options.threads = 1;
+  options.detailed_launches = 20;
+  simulate(options, [] {
+    const auto x = torch::zeros({128}, torch::dtype(torch::kFloat32).device("ahbm"));
+    const auto step = [&] {
+      const torch::ahbm::Stream stream;
+      const torch::ahbm::StreamGuard guard(stream);
+      torch::launch("add_one", add_one, x);
+      torch::ahbm::synchronize();
+    };
+    for (int i = 0; i < 100; ++i) step();
+    const std::int64_t before = held();
+    for (int i = 0; i < kStreams; ++i) step();
+    EXPECT_LT(held() - before, kStreams * 1'200);
+  });
+}
+
 TEST(MemoryTest, ReplicasOfAnUploadShareTheirBytes) {
   NOT_UNDER_SANITIZERS("they have memory of their own");
   constexpr std::int64_t kBytes = 4 << 20;

@@ -186,6 +186,14 @@ TEST(P2pBandwidth, ApproachesTheLinksBandwidth) {
   EXPECT_LE(large, 200);
 }
 
+TEST(P2pBandwidth, SipsThatDoNotTakePartCostNothing) {
+  const std::map<std::string, std::string> one_size{{"largest", "4096"}};
+  const auto two = run("p2p_bandwidth", "tiny", 2, one_size), many = run("p2p_bandwidth", "tiny", 24, one_size);
+  ASSERT_EQ(many.status, RunStatus::ok) << error_of(many);
+  EXPECT_LT(many.events, 2 * two.events);
+  EXPECT_EQ(many.metrics.at("bandwidth, 4096 B").value, two.metrics.at("bandwidth, 4096 B").value);
+}
+
 TEST(ScaledAddDdp, PassesOnSeveralSips) {
   for (const int sips : {1, 2, 5}) {
     const auto result = run("scaled_add_ddp", "tiny", sips, {{"n", "30000"}});

@@ -322,6 +322,19 @@ TEST(Region, RangesMayEndInAnyOrder) {
   EXPECT_EQ(ranges_of(result).count("c"), 1u) << "what has ended is around nothing";
 }
 
+// Names and counts of launches go through all ranges around: without a limit they cost the square of the steps.
+TEST(Region, ARangeThatIsOpenedBeforeTheOneBeforeItHasEndedIsFoundInALoop) {
+  int steps = 0;
+  const RunResult result = try_simulate(tiny(), [&steps] {
+    std::unique_ptr<record_function> range;
+    for (; steps < 5'000; ++steps) range = std::make_unique<record_function>("step");
+  });
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "NestingError");
+  EXPECT_THAT(result.error->message, HasSubstr("range \"step\" would lie within 1000 others, and 999 is the limit"));
+  EXPECT_EQ(steps, 1'000);
+}
+
 TEST(Region, OverlappingRangesOfSeveralRanksAreOneWindow) {
   SimulateOptions options = tiny({"system.sips.count=2", "system.sips.link.buffer=64KiB"});
   const RunResult result = simulate(options, [] {

@@ -10,6 +10,7 @@
 
 #include "kernbench/error.h"
 #include "report/json/json.h"
+#include "report/json/split_array.h"
 #include "sample_results.h"
 #include "support/all_cases.h"
 
@@ -17,7 +18,9 @@ namespace kernbench::report {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
 std::string error_of(const std::string& text) {
@@ -47,6 +50,40 @@ TEST(ReadJsonTest, AResultOfAnEarlierVersionHasNoSwitches) {
   json.erase("switches");
   EXPECT_TRUE(from_json(json.dump(), "earlier").switches.empty());
   EXPECT_EQ(from_json(to_json(samples::gemm()), "now").switches, samples::gemm().switches);
+}
+
+// Large results are read launch by launch: nothing of that may be seen.
+TEST(ReadJsonTest, LaunchesAreReadWhereverTheyStand) {
+  RunResult result = samples::gemm();
+  ASSERT_FALSE(result.launches.empty());
+  result.launches.front().name = R"(a "quoted\" ] } name, [{)";
+  result.launches.push_back(result.launches.front());
+  const std::string text = to_json(result);
+  const Json json = Json::parse(text);
+  EXPECT_EQ(to_json(from_json(json.dump(), "in one line")), text);
+  EXPECT_EQ(to_json(from_json(json.dump(3), "in many lines")), text);
+  Json first = {{"launches", json["launches"]}}, last = json;
+  first.update(json);
+  last.erase("launches");
+  last["launches"] = json["launches"];
+  EXPECT_EQ(to_json(from_json(first.dump(), "first")), text);
+  EXPECT_EQ(to_json(from_json(last.dump(), "last")), text);
+}
+
+TEST(SplitArray, CutsOneArrayOut) {
+  const auto parts = split_array(R"( {"a": [1, {"x": []}], "x" : [ {"b": "]\""} ,{} ], "c": null} )", "x");
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->rest, R"( {"a": [1, {"x": []}], "x" : [], "c": null} )");
+  EXPECT_THAT(parts->elements, ElementsAre(R"({"b": "]\""})", "{}"));
+  EXPECT_THAT(split_array(R"({"x": []})", "x")->elements, IsEmpty());
+}
+
+TEST(SplitArray, IsForOneArrayOfObjectsInAnObject) {
+  for (const char* text : {"", "{", "[]", "{}", R"({"y": []})", R"({"x": 1})", R"({"x": [1]})", R"({"x": [{} {}]})",
+                           R"({"x": [{},]})", R"({"x": [{}})", R"({"x": [{}], "x": []})", R"({"x")", R"({"x": ["a\)",
+                           R"({"y": "a\)", R"({"y" [], "x": []})"}) {
+    EXPECT_FALSE(split_array(text, "x")) << text;
+  }
 }
 
 TEST(ReadJsonTest, UnknownKeysAreIgnored) {

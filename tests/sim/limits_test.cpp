@@ -208,6 +208,39 @@ TEST(PollingTest, WithoutALimitManyFibersShareOne) {
   EXPECT_THAT(message_of<LivelockError>(scheduler, {}), HasSubstr("of 128 fibers, 18"));
 }
 
+// A kernel's poll of memory takes many events.
+void poll_dearly(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    this_fiber::note_poll();
+    for (int event = 0; event < 3; ++event) this_fiber::sleep(Time::nanoseconds(1));
+  }
+}
+
+TEST(PollingTest, DearPollsOfSeveralAreEnoughWhenTheyTakeMoreThanTheRunBefore) {
+  NOT_UNDER_SANITIZERS("a million events");
+  // 300,000 tries together take 900,000 events. Nobody has so many tries as are enough without that.
+  const auto ends_early = [](std::uint64_t events_before, std::uint64_t least_events, std::uint32_t fibers) {
+    Scheduler scheduler;
+    scheduler.spawn(named(9, "worker"), [&] {
+      for (std::uint64_t i = 0; i < events_before; ++i) this_fiber::sleep(Time::nanoseconds(1));
+      for (std::uint32_t i = 1; i <= fibers; ++i) {
+        scheduler.spawn(named(i, "reader " + std::to_string(i)), [=] { poll_dearly(300'000 / fibers); });
+      }
+    });
+    try {
+      scheduler.run({.dear_poll_events = least_events});
+      return false;
+    } catch (const LivelockError&) {
+      return true;
+    }
+  };
+  EXPECT_TRUE(ends_early(0, 500'000, 2));
+  EXPECT_FALSE(ends_early(1'000'000, 500'000, 2)) << "the run before took more";
+  EXPECT_FALSE(ends_early(0, 1'000'000, 2)) << "fewer events than are granted to all";
+  EXPECT_FALSE(ends_early(0, 500'000, 1)) << "one alone";
+  EXPECT_FALSE(ends_early(0, 500'000, 4)) << "75,000 tries of each";
+}
+
 // A server that always has somebody waiting goes from turn to turn: whoever began it, it is the pollers' doing.
 struct BusyServer {
   explicit BusyServer(Scheduler& owner) : scheduler(owner) {}

@@ -87,6 +87,11 @@ Fabric::Fabric(sim::Scheduler& scheduler, FabricOptions options)
 
 Fabric::~Fabric() = default;
 
+void Fabric::reserve(std::size_t servers) {
+  implementation_->state.servers.reserve(servers);
+  implementation_->state.channels.reserve(servers);
+}
+
 ServerId Fabric::add_server(ServerSpec spec) {
   assert(spec.bandwidth.count() > 0 && spec.buffer > Bytes(0));
   std::vector<Server>& servers = implementation_->state.servers;

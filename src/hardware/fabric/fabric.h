@@ -184,6 +184,8 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
+  /// Makes room for so many servers in all: machines have thousands for each device, of half a kilobyte.
+  void reserve(std::size_t servers);
   ServerId add_server(ServerSpec spec);
   std::size_t server_count() const;
   const ServerSpec& spec(ServerId server) const;

@@ -1,9 +1,12 @@
 #include "runtime/observe/region_recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
+#include "kernbench/error.h"
 #include "runtime/context.h"
 #include "runtime/simulation.h"
 #include "sim/fiber.h"
@@ -196,6 +199,9 @@ void OpenRange::launch_ends(bool communicates, double flops, Bytes hbm_bytes) {
 
 namespace {
 
+// A name has all ranges around its own, and a launch counts in each of them.
+constexpr int kMostNestedRanges = 1'000;
+
 /// Ranges may end in any order.
 const std::shared_ptr<OpenRange>& innermost(HostContext& context) {
   while (context.range && context.range->ended) context.range = context.range->around;
@@ -208,6 +214,13 @@ std::shared_ptr<OpenRange> open_range(HostContext& context, const std::string& n
   Simulation& simulation = context.simulation;
   auto range = std::make_shared<OpenRange>();
   range->around = innermost(context);
+  if (range->around && range->around->depth + 1 >= kMostNestedRanges) {
+    throw ProgramError("NestingError",
+                       fmt::format("record_function: range \"{}\" would lie within {} others, and {} is the limit: is "
+                                   "each opened before the one before it has ended (r.reset() before r = "
+                                   "std::make_unique<record_function>(...)), or never ended?",
+                                   name, range->around->depth + 1, kMostNestedRanges - 1));
+  }
   range->name = range->around && !name.empty() ? range->around->name + "/" + name : name;
   range->recorder = simulation.region();
   range->simulation = &simulation;

@@ -1,6 +1,5 @@
 #include "runtime/streams/stream.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,10 +25,8 @@ Stream::Stream(Name name, std::uint64_t number, std::int32_t places, std::shared
       scheduler_(scheduler) {
   places_->describe_as([on = name_] { return named("a place for a launch in the device's queue of {}", *on); });
   places_->provided_by([this](auto& edges) {
-    for (const auto& command : commands_) {
-      if (command->kind == Kind::launch && !command->done)
-        return edges.push_back({command->completion.get(), "its completion"});
-    }
+    const std::size_t n = find_command([](const Command& each) { return each.kind == Kind::launch && !each.done; });
+    if (n < commands_.size()) edges.push_back({commands_[n]->completion.get(), "its completion"});
   });
 }
 
@@ -124,11 +121,16 @@ void Stream::go_on(std::uint64_t wait) {
 
 void Stream::drop_cancelled() {
   std::vector<CommandRef> dropped;
-  std::erase_if(commands_, [&](const auto& command) {
-    if (command->begun || !command->dropped()) return false;
-    dropped.push_back(command);
-    return true;
-  });
+  Ring<CommandRef> kept;
+  while (!commands_.empty()) {
+    CommandRef command = commands_.take_front();
+    if (command->begun || !command->dropped()) {
+      kept.push_back(std::move(command));
+    } else {
+      dropped.push_back(std::move(command));
+    }
+  }
+  commands_ = std::move(kept);
   tell_whether_busy();
   passed_ = 0;
   for (const auto& command : dropped) {
@@ -142,25 +144,26 @@ void Stream::drop_cancelled() {
 
 std::vector<std::uint64_t> Stream::drop_behind(std::uint64_t failed) {
   std::vector<std::uint64_t> owners;
-  auto command = std::ranges::find_if(commands_, [&](const auto& each) { return each->launch.owner == failed; });
-  if (command == commands_.end()) return owners;
-  for (++command; command != commands_.end(); ++command) {
-    (*command)->taken_back = true;
-    if ((*command)->at_device && !(*command)->done) owners.push_back((*command)->launch.owner);
+  std::size_t n = find_command([&](const Command& each) { return each.launch.owner == failed; });
+  if (n == commands_.size()) return owners;
+  for (++n; n < commands_.size(); ++n) {
+    Command& command = *commands_[n];
+    command.taken_back = true;
+    if (command.at_device && !command.done) owners.push_back(command.launch.owner);
   }
   drop_cancelled();
   return owners;
 }
 
 void Stream::drop_behind(const sim::Completion& command) {
-  auto each = std::ranges::find(commands_, &command, [](const auto& one) { return one->completion.get(); });
-  if (each == commands_.end()) return;
-  for (++each; each != commands_.end(); ++each) (*each)->taken_back = true;
+  std::size_t n = find_command([&](const Command& each) { return each.completion.get() == &command; });
+  if (n == commands_.size()) return;
+  for (++n; n < commands_.size(); ++n) commands_[n]->taken_back = true;
   drop_cancelled();
 }
 
 CompletionRef Stream::last() const {
-  return commands_.empty() ? nullptr : commands_.back()->completion;
+  return commands_.empty() ? nullptr : commands_[commands_.size() - 1]->completion;
 }
 
 void Stream::tell_whether_busy() {
@@ -170,6 +173,7 @@ void Stream::tell_whether_busy() {
     busy_->insert(number_);
   } else {
     busy_->erase(number_);
+    commands_ = {};  // a stream that nobody uses any more keeps no room
   }
 }
 
@@ -194,11 +198,13 @@ void Stream::front_is(const CommandRef& command) {
 
 Stream::Given Stream::give() const {
   Given given{front_times(), {}, {}};
-  const auto asks = [](const CommandRef& each) { return each->kind != Kind::marker && !each->waits && !each->done; };
-  const auto before = std::find_if(commands_.rbegin(), commands_.rend(), asks);
-  if (before == commands_.rend()) return given;
-  given.before = (*before)->name.text();
-  given.before_where = (*before)->where;
+  for (std::size_t n = commands_.size(); n-- > 0;) {
+    const Command& before = *commands_[n];
+    if (before.kind == Kind::marker || before.waits || before.done) continue;
+    given.before = before.name.text();
+    given.before_where = before.where;
+    break;
+  }
   return given;
 }
 

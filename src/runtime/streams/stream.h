@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ring.h"
 #include "kernbench/coordinates.h"
 #include "kernbench/units.h"
 #include "runtime/streams/command_places.h"
@@ -148,6 +148,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// A command that is complete when what `ask` tells of is.
   Begin waiting(std::function<CompletionRef()> ask);
   void begin(const CommandRef& command);
+  /// The place of the first that is so; commands_.size(): none is.
+  template <class Predicate>
+  std::size_t find_command(Predicate is_so) const {
+    std::size_t n = 0;
+    while (n < commands_.size() && !is_so(*commands_[n])) ++n;
+    return n;
+  }
   FrontTimes front_times() const;
   void front_is(const CommandRef& command);
   void completed(Command& command);
@@ -168,8 +175,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool is_busy_ = false;  // as busy_ has it
   const sim::Scheduler& scheduler_;
   Observer observer_;
-  std::deque<CommandRef> commands_;
-  CommandRef front_;  // null: none
+  Ring<CommandRef> commands_;  // an empty std::deque would hold 576 bytes
+  CommandRef front_;           // null: none
   Time front_since_;
   FrontTimes before_front_;
   HeldUp last_wait_;        // that took time, but for how long
