@@ -29,11 +29,23 @@ struct Part {
 class Weights {
  public:
   /// From safetensors files beside the configuration where there are some, else random numbers, the same on each rank.
-  /// Without data no numbers at all: their shapes are enough. Weights in files that cannot be read are a
-  /// ConfigurationError: random ones in their place would be scores of another model.
+  /// Without data no numbers at all: their shapes are enough.
   explicit Weights(const ModelConfig& config) : config_(config), has_data_(kernbench::data_enabled()) {
     if (has_files(config.folder)) file_ = kernbench::safetensors::SafeTensors(config.folder);
-    if (!file_ && has_data_) refuse_other_files(config.folder);
+  }
+  /// ConfigurationError where values are computed and the folder's weights are in files that cannot be read: random
+  /// ones in their place would be those of another model.
+  static void check_files(const ModelConfig& config) {
+    if (!kernbench::data_enabled() || config.folder.empty() || has_files(config.folder)) return;
+    const std::string found = weights_not_read(config.folder);
+    if (found.empty()) return;
+    throw ConfigurationError(
+        config.folder + "/" + found +
+        ": weights are read from model.safetensors, or model.safetensors.index.json beside several files; " +
+        (found.ends_with(".safetensors")
+             ? "rename the file, or add the index"
+             : "convert them, as with model.save_pretrained(folder, safe_serialization=True) of Hugging Face "
+               "transformers, or take config.json to a folder of its own for random weights"));
   }
   bool from_file() const { return file_.has_value(); }
   /// Whether the files have it. Random weights have no names of their own.
@@ -89,17 +101,6 @@ class Weights {
     if (folder.empty()) return false;
     const auto exists = [&](const char* name) { return std::ifstream(folder + "/" + name).good(); };
     return exists("model.safetensors.index.json") || exists("model.safetensors");
-  }
-  static void refuse_other_files(const std::string& folder) {
-    const std::string found = folder.empty() ? "" : weights_not_read(folder);
-    if (found.empty()) return;
-    const std::string wanted = "model.safetensors, or model.safetensors.index.json beside several files";
-    throw ConfigurationError(
-        folder + "/" + found + ": weights are read from " + wanted + "; " +
-        (found.ends_with(".safetensors")
-             ? "rename the file, or add the index"
-             : "convert them, as with model.save_pretrained(folder, safe_serialization=True) of Hugging Face "
-               "transformers, or take config.json to a folder of its own for random weights"));
   }
   /// The first file in alphabetical order that holds weights by its name; empty: none.
   static std::string weights_not_read(const std::string& folder) {
