@@ -22,13 +22,13 @@ using namespace testing;  // NOLINT(google-build-using-namespace)
 using torch::Tensor;
 
 /// Microseconds from the first command to the last completion, and bytes that were copied from the host.
-struct Work {
+struct TimedCall {
   double us = 0;
   std::int64_t copied = 0;
 };
 
-Work work_of(const std::function<void()>& body, const std::string& topology = "ahbm-1sip",
-             const std::vector<std::string>& overrides = {}) {
+TimedCall timed(const std::function<void()>& body, const std::string& topology = "ahbm-1sip",
+                const std::vector<std::string>& overrides = {}) {
   SimulateOptions options;
   options.topology = topology;
   options.overrides = overrides;
@@ -39,7 +39,7 @@ Work work_of(const std::function<void()>& body, const std::string& topology = "a
     torch::ahbm::synchronize();
   });
   EXPECT_FALSE(result.error) << result.error->message;
-  Work work;
+  TimedCall work;
   Time end;
   for (const LaunchResult& launch : result.launches) end = std::max(end, launch.end);
   if (!result.launches.empty()) work.us = (end - result.launches.front().start).in_seconds() * 1e6;
@@ -47,7 +47,7 @@ Work work_of(const std::function<void()>& body, const std::string& topology = "a
   return work;
 }
 
-Tensor on_device(const std::vector<std::int64_t>& sizes, DType dtype = DType::f16) {
+Tensor device_tensor(const std::vector<std::int64_t>& sizes, DType dtype = DType::f16) {
   return torch::empty(sizes, torch::dtype(dtype).device("ahbm"));
 }
 
@@ -60,7 +60,7 @@ TEST(AnyShape, RampsAndUnitMatricesAreMadeOnTheDevice) {
       {"arange", [] { torch::arange(0, 1000, 0.0033, torch::device("ahbm")); }},
       {"eye", [] { torch::eye(600, 601, torch::device("ahbm")); }}};
   for (const auto& [name, function] : all) {
-    const Work work = work_of(function);
+    const TimedCall work = timed(function);
     EXPECT_EQ(work.copied, 0) << name;
     EXPECT_LT(work.us, 10) << name << ": from the host 25 us and more";
   }
@@ -120,10 +120,10 @@ TEST(AnyShape, ScatterAddAddsInTheOrderOfTheIndicesAlongAnyDimension) {
 TEST(AnyShape, ScatterAddSharesLinesOverThePes) {
   NOT_UNDER_SANITIZERS("times only");
   const auto add = [] {
-    const Tensor x = on_device({500, 16}, DType::f32), source = on_device({1000, 16}, DType::f32);
-    x.scatter_add(0, on_device({1000, 16}, DType::i64), source);
+    const Tensor x = device_tensor({500, 16}, DType::f32), source = device_tensor({1000, 16}, DType::f32);
+    x.scatter_add(0, device_tensor({1000, 16}, DType::i64), source);
   };
-  EXPECT_LT(work_of(add, "tiny", {"sip.cubes.mesh=[2, 2]"}).us, 16) << "one program for all: 24.4 us";
+  EXPECT_LT(timed(add, "tiny", {"sip.cubes.mesh=[2, 2]"}).us, 16) << "one program for all: 24.4 us";
 }
 
 // All programs take the rows in one order, and so the indices and the terms of one slice at a time.
@@ -131,9 +131,9 @@ TEST(AnyShape, SumsOfManyRowsDoNotReadOneSliceAtATime) {
   NOT_UNDER_SANITIZERS("times only");
   if (!takes_all_cases()) GTEST_SKIP() << "seconds: make test-full";
   const auto add = [](std::int64_t rows) {
-    return work_of([rows] {
-      const Tensor terms = on_device({rows, 512}, DType::f32);
-      on_device({8, 512}, DType::f32).index_add(0, on_device({rows}, DType::i64), terms);
+    return timed([rows] {
+      const Tensor terms = device_tensor({rows, 512}, DType::f32);
+      device_tensor({8, 512}, DType::f32).index_add(0, device_tensor({rows}, DType::i64), terms);
     });
   };
   EXPECT_LT(add(20'000).us, 75) << "each for itself: 107.9 us";
@@ -153,7 +153,7 @@ TEST(AnyShape, SumsOfManyRowsHaveTheBitsOfTheHosts) {
 TEST(AnyShape, FunctionsOfTurnedNarrowTensorsReadNoElementAlone) {
   NOT_UNDER_SANITIZERS("times only");
   const auto turned = [](const std::function<void(const Tensor& narrow, const Tensor& wide)>& function) {
-    return work_of([&] { function(on_device({246'723, 17}).t(), on_device({17, 246'723})); }).us;
+    return timed([&] { function(device_tensor({246'723, 17}).t(), device_tensor({17, 246'723})); }).us;
   };
   EXPECT_LT(turned([](const Tensor& x, const Tensor&) { torch::relu(x); }), 11) << "element by element: 22 us";
   EXPECT_LT(turned([](const Tensor& x, const Tensor& y) { torch::add(x, y); }), 11.5) << "element by element: 23.5 us";
@@ -173,7 +173,7 @@ TEST(AnyShape, FunctionsOfTurnedNarrowTensorsHaveTheHostsValues) {
 
 TEST(AnyShape, ReductionsOfATurnedTensorFollowTheOrderInMemory) {
   NOT_UNDER_SANITIZERS("times only");
-  const Work work = work_of([] { torch::sum(on_device({4096, 4096}).t(), {1}); });
+  const TimedCall work = timed([] { torch::sum(device_tensor({4096, 4096}).t(), {1}); });
   EXPECT_LT(work.us, 17) << "each PE pieces of all rows: 34.4 us";
 }
 
@@ -198,7 +198,7 @@ TEST(AnyShape, ReductionsOfTurnedTensorsHaveTheHostsValues) {
 
 TEST(AnyShape, SoftmaxOfLongColumnsIsReadInRows) {
   NOT_UNDER_SANITIZERS("times only");
-  const Work work = work_of([] { torch::softmax(on_device({16'384, 512}), 0); });
+  const TimedCall work = timed([] { torch::softmax(device_tensor({16'384, 512}), 0); });
   EXPECT_LT(work.us, 35) << "column by column: 65.1 us";
 }
 
@@ -241,7 +241,7 @@ TEST(AnyShape, ANaNIsTheExtremeAndTheFirstOneIsWhereItIs) {
 
 TEST(AnyShape, IndicesOfTheLargestOfManyShortColumnsTakeFewPasses) {
   NOT_UNDER_SANITIZERS("times only");
-  const Work work = work_of([] { torch::argmax(on_device({8, 21, 512, 512}), 1); });
+  const TimedCall work = timed([] { torch::argmax(device_tensor({8, 21, 512, 512}), 1); });
   EXPECT_LT(work.us, 45) << "an element of a column at a time: 91.8 us";
 }
 
