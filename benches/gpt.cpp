@@ -384,6 +384,7 @@ KERNBENCH_BENCH(
   const int n = settle_ranks(run);
   check_training(run);
   check_sampling(run);
+  gpt::Weights::check_files(run.config);
   const bool pipeline = run.train == 0 && run.sampled_layers == 0;
   gpt::check_cut(run.config, run.parallel(0, 0), run.batch, run.most_tokens(), pipeline);
   warn_of_tokens_not_shared(run);

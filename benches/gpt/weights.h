@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -31,6 +32,20 @@ class Weights {
   /// Without data no numbers at all: their shapes are enough.
   explicit Weights(const ModelConfig& config) : config_(config), has_data_(kernbench::data_enabled()) {
     if (has_files(config.folder)) file_ = kernbench::safetensors::SafeTensors(config.folder);
+  }
+  /// ConfigurationError where values are computed and the folder's weights are in files that cannot be read: random
+  /// ones in their place would be those of another model.
+  static void check_files(const ModelConfig& config) {
+    if (!kernbench::data_enabled() || config.folder.empty() || has_files(config.folder)) return;
+    const std::string found = weights_not_read(config.folder);
+    if (found.empty()) return;
+    throw ConfigurationError(
+        config.folder + "/" + found +
+        ": weights are read from model.safetensors, or model.safetensors.index.json beside several files; " +
+        (found.ends_with(".safetensors")
+             ? "rename the file, or add the index"
+             : "convert them, as with model.save_pretrained(folder, safe_serialization=True) of Hugging Face "
+               "transformers, or take config.json to a folder of its own for random weights"));
   }
   bool from_file() const { return file_.has_value(); }
   /// Whether the files have it. Random weights have no names of their own.
@@ -86,6 +101,18 @@ class Weights {
     if (folder.empty()) return false;
     const auto exists = [&](const char* name) { return std::ifstream(folder + "/" + name).good(); };
     return exists("model.safetensors.index.json") || exists("model.safetensors");
+  }
+  /// The first file in alphabetical order that holds weights by its name; empty: none.
+  static std::string weights_not_read(const std::string& folder) {
+    std::string found;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+      const std::string name = entry.path().filename().string();
+      const bool pickled = name.starts_with("pytorch_model") && name.ends_with(".bin");
+      if (!pickled && !name.ends_with(".safetensors") && !name.ends_with(".pth") && !name.ends_with(".gguf")) continue;
+      if (found.empty() || name < found) found = name;
+    }
+    return found;
   }
   /// Layers that the user has left away, a head that is the embedding, and tables that older versions have stored.
   bool is_left_out(const std::string& name) const {

@@ -53,7 +53,7 @@ void DeviceOperations::elementwise(const ElementwiseInfo& operation, std::span<c
 bool DeviceOperations::copy(const torch::Tensor&, const torch::Tensor&) {
   return false;
 }
-bool DeviceOperations::ramp(std::int32_t, std::int32_t, const torch::Tensor&) {
+bool DeviceOperations::ramp(const Ramp&, const torch::Tensor&) {
   return false;
 }
 void DeviceOperations::triangle(const torch::Tensor&, std::int64_t, bool upper, const torch::Tensor& out) {

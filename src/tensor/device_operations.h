@@ -131,6 +131,17 @@ struct ArgReduction {
   std::int64_t first = 0;
 };
 
+/// Element i is start + i * step before place `turn`; from there on it is counted from the last one, which is `end`.
+/// whole: all of these are 32-bit integers, counted from the start, and exact. Else at most 2^24 elements, computed in
+/// f32: to one unit in the last place of the larger of the element and the end that it is counted from.
+struct Ramp {
+  const char* name;
+  double start = 0, step = 0;
+  bool whole = false;
+  double end = 0;
+  std::int64_t turn = 0;
+};
+
 /// The kernels of a backend. A function that a backend does not have throws a ValueError that says so.
 class DeviceOperations {
  public:
@@ -144,8 +155,8 @@ class DeviceOperations {
                            const torch::Tensor& out);
   /// Views of equal shape, element types converted. True when it was done; false sends the caller through the host.
   virtual bool copy(const torch::Tensor& from, const torch::Tensor& to);
-  /// out[i] = start + i * step, computed as i32, of one dimension; all of these fit. True when it was done.
-  virtual bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out);
+  /// The numbers of a ramp, of one dimension, converted to the type of `out`. True when it was done.
+  virtual bool ramp(const Ramp& ramp, const torch::Tensor& out);
   /// Zero above (upper: below) the diagonal that is `diagonal` places right of the main one, of the last two
   /// dimensions.
   virtual void triangle(const torch::Tensor& x, std::int64_t diagonal, bool upper, const torch::Tensor& out);
@@ -219,7 +230,8 @@ class DeviceOperations {
   /// `out` and repeats along the columns.
   virtual void embedding(const torch::Tensor& table, const torch::Tensor& index, const EmbeddingPart& part,
                          const torch::Tensor& out);
-  /// out[index[i] - first, :] += grad[i, :], in the order of i; `out` is f32 and not replicated.
+  /// out[index[i, c] - first, c] += grad[i, c], in the order of i; `out` is f32 and not replicated. `index` (integers)
+  /// has the shape of `grad`, and repeats along the columns where whole rows are added.
   virtual void embedding_backward(const torch::Tensor& grad, const torch::Tensor& index, const EmbeddingPart& part,
                                   const torch::Tensor& out);
   /// out[…, i, …] = x[…, index[…, i, …], …] along `dimension`; `index` has the shape of `out`.

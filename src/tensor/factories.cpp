@@ -222,8 +222,16 @@ bool ramp_on_device(const Tensor& out, const Scalar& start, const Scalar& step) 
   const double from = start.toDouble(), by = step.toDouble(), to = from + by * static_cast<double>(out.numel());
   const auto fits = [](double value) { return std::abs(value) < 0x1p31 && value == std::floor(value); };
   if (!fits(from) || !fits(by) || !fits(to) || out.numel() >= std::int64_t{1} << 31) return false;
-  return tensor::current_backend("arange").operations().ramp(static_cast<std::int32_t>(from),
-                                                             static_cast<std::int32_t>(by), out);
+  return tensor::current_backend("arange").operations().ramp({"arange", from, by, true}, out);
+}
+
+/// Numbers of floats that the device makes in f32, where that counts them exactly; else nothing happens.
+bool floats_on_device(const Tensor& out, const tensor::Ramp& ramp) {
+  constexpr std::int64_t kCounted = std::int64_t{1} << 24;
+  constexpr double kLargest = 1e38;  // of f32
+  if (!out.device().is_ahbm() || !out.is_floating_point() || out.numel() == 0 || out.numel() > kCounted) return false;
+  if (std::max({std::abs(ramp.start), std::abs(ramp.step), std::abs(ramp.end)}) > kLargest) return false;
+  return tensor::current_backend(ramp.name).operations().ramp(ramp, out);
 }
 
 /// Number of elements of arange.
@@ -288,7 +296,10 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const ElementSource source = is_floating_point(dtype) ? ramp<double>(start.toDouble(), step.toDouble(), dtype)
                                                         : ramp<std::int64_t>(start.toLong(), step.toLong(), dtype);
   const Tensor out = allocate({length}, dtype, options, "arange");
-  return ramp_on_device(out, start, step) ? out : initialised(out, source, "arange");
+  if (ramp_on_device(out, start, step) ||
+      floats_on_device(out, {.name = "arange", .start = start.toDouble(), .step = step.toDouble(), .turn = length}))
+    return out;
+  return initialised(out, source, "arange");
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, const TensorOptions& options, Where where) {
@@ -307,7 +318,10 @@ Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps, cons
                         reinterpret_cast<const std::byte*>(&value), 1);
     }
   };
-  return initialised(allocate({steps}, dtype, options, "linspace"), source, "linspace");
+  const Tensor out = allocate({steps}, dtype, options, "linspace");
+  const tensor::Ramp ramp{
+      .name = "linspace", .start = from, .step = step, .end = to, .turn = steps == 1 ? 1 : steps / 2};
+  return floats_on_device(out, ramp) ? out : initialised(out, source, "linspace");
 }
 
 Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
@@ -316,13 +330,19 @@ Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
 }
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options, Where where) {
   const tensor::HostCall here("eye", where);
+  const Tensor out = allocate({n, m}, options.dtype(), options, "eye");
+  if (out.device().is_ahbm()) {
+    out.zero_();
+    if (out.numel() != 0) out.diagonal().fill_(1);
+    return out;
+  }
   const auto one = tensor::element_of(options.dtype(), 1);
-  const auto source = [=](std::int64_t first, std::int64_t count, std::byte* out) {
-    std::memset(out, 0, static_cast<std::size_t>(count * one.size));
+  const auto source = [=](std::int64_t first, std::int64_t count, std::byte* bytes) {
+    std::memset(bytes, 0, static_cast<std::size_t>(count * one.size));
     for (std::int64_t i = first; i < first + count; ++i)
-      if (i / m == i % m) std::memcpy(out + (i - first) * one.size, one.bytes.data(), one.span().size());
+      if (i / m == i % m) std::memcpy(bytes + (i - first) * one.size, one.bytes.data(), one.span().size());
   };
-  return initialised(allocate({n, m}, options.dtype(), options, "eye"), source, "eye");
+  return initialised(out, source, "eye");
 }
 
 Tensor rand(IntArrayRef size, const TensorOptions& options, Where where) {

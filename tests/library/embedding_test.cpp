@@ -85,7 +85,7 @@ TEST(Embedding, NextBlocksAreOnTheirWayWhileOneIsAdded) {
     x.scatter_add(0, torch::empty({262'144}, torch::dtype(torch::kLong).device("ahbm")), x);
     torch::ahbm::synchronize();
   });
-  const LaunchResult& launch = launch_of(result, "index_add");
+  const LaunchResult& launch = launch_of(result, "scatter_add");
   EXPECT_LT(launch.end - launch.start, Time::microseconds(55)) << "one after the other: 80 us";
 }
 

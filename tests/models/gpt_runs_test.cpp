@@ -250,6 +250,29 @@ TEST(GptRuns, SayNothingOfTensorsThatNoModelUses) {
   }
 }
 
+// Random weights in their place would be scores of another model.
+TEST(GptRuns, WithWeightsInFilesThatCannotBeReadNameTheFile) {
+  const fs::path folder = fs::path(test_files::folder()) / "gpt_other_files";
+  fs::create_directories(folder);
+  fs::copy_file(reference("llama") + "/config.json", folder / "config.json", fs::copy_options::overwrite_existing);
+  const auto run = [&](bool data) {
+    return run_gpt(1, {{"model", folder}, {"tokens", "4"}, {"new_tokens", "0"}}, data);
+  };
+  EXPECT_FALSE(run(true).error) << "a configuration alone is a model of random weights";
+  for (const char* const name : {"pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "consolidated.00.pth",
+                                 "llama.gguf", "model-00001-of-00002.safetensors"}) {
+    std::ofstream(folder / name) << "weights";
+    const RunResult result = run(true);
+    ASSERT_TRUE(result.error) << name;
+    EXPECT_EQ(result.error->type, "ConfigurationError") << name;
+    EXPECT_THAT(result.error->message,
+                HasSubstr((folder / name).string() + ": weights are read from model.safetensors"));
+    EXPECT_FALSE(run(false).error) << name << ": without data nobody reads weights";
+    fs::remove(folder / name);
+  }
+  fs::remove_all(folder);
+}
+
 double metric(const RunResult& result, const std::string& name) {
   EXPECT_TRUE(result.metrics.contains(name)) << name;
   return result.metrics.contains(name) ? result.metrics.at(name).value : 0;

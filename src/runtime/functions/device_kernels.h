@@ -29,7 +29,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void elementwise(const tensor::ElementwiseInfo& operation, std::span<const tensor::DeviceOperand> operands,
                    DType compute, const torch::Tensor& out) override;
   bool copy(const torch::Tensor& from, const torch::Tensor& to) override;
-  bool ramp(std::int32_t start, std::int32_t step, const torch::Tensor& out) override;
+  bool ramp(const tensor::Ramp& ramp, const torch::Tensor& out) override;
   bool random(const tensor::RandomNumbers& numbers, const torch::Tensor& out) override;
   void dropout(const torch::Tensor& x, const tensor::RandomNumbers& chance, double p,
                const torch::Tensor& out) override;
@@ -88,6 +88,9 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   /// `matmul` into a result of one copy, as it stands; `turned`: what was asked for is the transpose.
   void multiply(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
                 const MatmulPlanOptions& plan_options, const torch::Tensor& out, bool turned);
+  /// x, of two dimensions, or a copy of it whose columns lie one behind the other, where programs of `part` columns
+  /// each would read so many short pieces that it takes less.
+  torch::Tensor by_columns(const torch::Tensor& x, std::int64_t part);
   /// Notes, in a run without data, by what rule rows are chosen.
   void assume_rows(const char* what);
   /// A launch over library kernels.
@@ -106,6 +109,13 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void map(std::string name, const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
            tile::library::TileFunction function, int live_tiles, const tile::library::View& target,
            const tile::library::HeldBoxes& made);
+  /// Likewise of one operand, by those that hold it.
+  void map_by_source(std::string name, const torch::Tensor& operand, const torch::Tensor& out,
+                     tile::library::TileFunction function, int live_tiles);
+  /// The operands of a function of several, those that the holders of `out` would read in short pieces as copies: by
+  /// the holders of what is copied that takes less, even with a launch more.
+  std::vector<torch::Tensor> copied_where_short(const std::vector<torch::Tensor>& operands, const torch::Tensor& out,
+                                                int live_tiles, const tile::library::HeldBoxes& made);
   /// out = reduction of x, in one launch or two (tile/library/reduce.h); the options' chunked, chunk and share are
   /// set here. With `finish` when everything is reduced.
   void reduce(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,

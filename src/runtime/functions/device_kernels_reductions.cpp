@@ -80,6 +80,21 @@ std::optional<Merged> merge_reduced(const Tensor& x, const std::vector<bool>& re
   return Merged{x.view(sizes), std::move(flags)};
 }
 
+/// The order of dimensions in which x is dense; nothing when it is as it stands, or in none.
+std::optional<std::vector<std::int64_t>> dense_order(const Tensor& x) {
+  if (x.is_contiguous()) return std::nullopt;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(x.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::int64_t d) { return x.stride(d); });
+  return x.permute(order).is_contiguous() ? std::optional(order) : std::nullopt;
+}
+
+std::vector<bool> permuted(const std::vector<bool>& flags, const std::vector<std::int64_t>& order) {
+  std::vector<bool> result;
+  for (const std::int64_t d : order) result.push_back(flags[static_cast<std::size_t>(d)]);
+  return result;
+}
+
 /// Sizes with `dimension` first, so that the default placement cuts it before all others.
 std::vector<std::int64_t> with_first(std::vector<std::int64_t> sizes, std::size_t dimension) {
   std::swap(sizes[0], sizes[dimension]);
@@ -161,6 +176,13 @@ bool SimulatedOperations::reduce_merged(const std::string& name, const Tensor& x
 
 void SimulatedOperations::reduce(std::string name, const Tensor& x, const std::vector<Tensor>& more,
                                  library::ReduceOptions options, const Tensor& out) {
+  // Which dimensions the placement cuts, and what is read in long rows, follows from the order in memory.
+  if (const auto order = dense_order(x)) {
+    options.reduced = permuted(options.reduced, *order);
+    std::vector<Tensor> beside;
+    for (const Tensor& statistic : more) beside.push_back(statistic.permute(*order));
+    return reduce(std::move(name), x.permute(*order), beside, std::move(options), out.permute(*order));
+  }
   if (reduce_merged(name, x, more, options, out)) return;
   const auto reduce_launch = [this, &name](const Tensor& from, const std::vector<Tensor>& beside,
                                            const library::ReduceOptions& how, const Tensor& to,
@@ -264,6 +286,13 @@ void SimulatedOperations::variance(const Tensor& x, std::span<const std::int64_t
 
 void SimulatedOperations::arg_reduce(const tensor::ArgReduction& reduction, const Tensor& x, const Tensor& out,
                                      const Tensor& values) {
+  if (const auto order = dense_order(x)) {
+    const auto turned = [&](const Tensor& tensor) { return tensor.defined() ? tensor.permute(*order) : tensor; };
+    tensor::ArgReduction same = reduction;
+    same.dimension = std::ranges::find(*order, reduction.dimension) - order->begin();
+    same.known = turned(reduction.known);
+    return arg_reduce(same, turned(x), turned(out), turned(values));
+  }
   const bool largest = reduction.operation == tensor::ReduceOperation::argmax_nan;
   const std::vector<bool> reduced = flags_of(reduction.dimension, x.dim());
   library::ArgReduceOptions options{

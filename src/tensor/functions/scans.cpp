@@ -141,10 +141,10 @@ std::tuple<Tensor, Tensor> Tensor::median(std::int64_t dimension, bool keepdim, 
   const auto [sorted, places] = sort(along);
   Tensor value = sorted.narrow(along, (count - 1) / 2, 1), index = places.narrow(along, (count - 1) / 2, 1);
   if (is_floating_point()) {
-    // A NaN, which comes last, is the median of all that have one.
+    // A NaN, which comes last, is the median of all that have one; the index is that of the first, as argmax finds it.
     const Tensor last = sorted.narrow(along, count - 1, 1), is_one = last.isnan();
     value = tensor::where(is_one, last, value);
-    index = tensor::where(is_one, places.narrow(along, count - 1, 1), index);
+    index = tensor::where(is_one, argmax(along, true), index);
   }
   if (keepdim) return {value.contiguous(), index.contiguous()};
   return {value.select(along, 0).contiguous(), index.select(along, 0).contiguous()};

@@ -153,10 +153,38 @@ void multiply_on_host(const Tensor& line, const Tensor& places, const Tensor& el
   });
 }
 
+/// On a device, where an element is added to in the order of the indices along the dimension: nothing of another line
+/// is, so that the lines are columns of sums, which all PEs share.
+Tensor added_on_device(const Scatter& call) {
+  const auto at = static_cast<std::int64_t>(call.at);
+  if (!call.x.is_floating_point())
+    tensor::fail_type(call.call, call.x.scalar_type(),
+                      "a device adds in f32: convert, or compute on the host with .cpu()");
+  const Tensor result = call.x.clone();
+  Tensor named = result, terms = call.source.narrow(at, 0, call.index.size(at));
+  for (std::int64_t d = 0; d < call.index.dim(); ++d) {
+    if (d == at) continue;
+    named = named.narrow(d, 0, call.index.size(d));
+    terms = terms.narrow(d, 0, call.index.size(d));
+  }
+  named = named.movedim(at, 0);
+  const std::int64_t rows = named.size(0), count = call.index.size(at), columns = call.index.numel() / count;
+  if (rows == 0) throw IndexError(fmt::format("{}: index out of range in self, which has no element there", call.call));
+  const Tensor sums =
+      tensor::new_result(call.call, {.device = call.x.device(), .policy = {}}, std::vector{rows, columns}, kFloat);
+  sums.copy_(named.reshape({rows, columns}));
+  tensor::device_kernels(call.call).embedding_backward(terms.movedim(at, 0).reshape({count, columns}),
+                                                       call.index.movedim(at, 0).reshape({count, columns}),
+                                                       {.first = 0, .whole = rows, .call = "scatter_add"}, sums);
+  named.copy_(sums.view(named.sizes()));
+  return result;
+}
+
 Tensor scattered(const Scatter& call, Combine combine) {
   if (call.index.numel() == 0) return call.x.clone();
   const bool on_device = !call.x.is_cpu();
   if (on_device && combine != Combine::add) fail_on_device(call.call);
+  if (on_device) return added_on_device(call);
   const Tensor line = call.x.clone().contiguous().view({-1}), places = call.places(), elements = call.elements();
   if (combine == Combine::replace)
     line.index_put_({places}, elements);

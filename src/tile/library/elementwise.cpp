@@ -341,7 +341,7 @@ SharedLoads shared_loads(const View& out, const std::vector<View>& operands, con
 }
 
 bool copies_by_source(const View& out, const View& source, const HeldBoxes& made, int live_tiles,
-                      const MachineLimits& limits) {
+                      const MachineLimits& limits, double least) {
   if (repeats(source) || has_replicas(out.tensor.descriptor()) || has_replicas(source.tensor.descriptor()))
     return false;
   const Cutting cutting = cutting_of(out, {source}, live_tiles, limits);
@@ -365,7 +365,7 @@ bool copies_by_source(const View& out, const View& source, const HeldBoxes& made
     return most;
   };
   const std::int64_t by_result = busiest(made);
-  return short_pieces && static_cast<double>(by_result - busiest(held_boxes(source))) > limits.walk;
+  return short_pieces && static_cast<double>(by_result - busiest(held_boxes(source))) > least;
 }
 
 SliceFinder::SliceFinder(const View& view)

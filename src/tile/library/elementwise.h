@@ -60,10 +60,9 @@ bool reads_meet(const View& out, const std::vector<View>& operands, const HeldBo
                 const MachineLimits& limits);
 
 /// Whether a copy is made where the source lies: where the result's holders would read pieces shorter than an access of
-/// the HBM, and the accesses of the busiest PE have fewer bytes so, by what is moved in the time of a walk of the page
-/// table. Neither side has replicas.
+/// the HBM, and the accesses of the busiest PE have fewer bytes so, by more than `least`. Neither side has replicas.
 bool copies_by_source(const View& out, const View& source, const HeldBoxes& made, int live_tiles,
-                      const MachineLimits& limits);
+                      const MachineLimits& limits, double least);
 
 /// out = function(operands), all of one shape, converted to the type of `out`. Each program makes its share block by
 /// block: at most 16 Ki elements, and `live_tiles` tiles of f32 or the largest type within the TCM budget. The blocks

@@ -26,11 +26,17 @@ std::int64_t assumed_row(std::int64_t i, std::int64_t rows);
 /// rows asked for, one store. TCM: six tiles of a block.
 void embedding(const View& table, const View& index, const EmbeddingTable& how, const View& out);
 
-/// sums[index[i] - first, :] += grad[i, :], for a table of f32 that is not replicated. Each program takes an equal part
-/// of the columns, and the rows of `grad` in their order: every element is added to by one program, in one order,
-/// whatever the number of PEs and the placement. The table lies where its gradient is wanted: a table that lay with the
-/// programs would have to be moved as a whole afterwards, and it is usually larger than `grad`. Blocks as above: two
-/// loads, which are under way for three blocks, one atomic addition. TCM: twelve tiles of a block.
-void embedding_backward(const View& grad, const View& index, const EmbeddingTable& how, const View& sums);
+/// sums[index[i, c] - first, c] += grad[i, c], for a table of f32 that is not replicated; `index` is a view of the
+/// shape of `grad`, which repeats along the columns where whole rows are added. Each program takes an equal part of the
+/// columns, and the rows of `grad` in their order: every element is added to by one program, in one order, whatever the
+/// number of PEs and the placement. The table lies where its gradient is wanted: a table that lay with the programs
+/// would have to be moved as a whole afterwards, and it is usually larger than `grad`. Blocks as above: two loads,
+/// which are under way for three blocks, one atomic addition. TCM: twelve tiles of a block.
+/// `readers`: all programs that have columns, which then load the indices together; null: each by itself.
+/// REQUIRES of readers: the index repeats along the columns.
+void embedding_backward(const View& grad, const View& index, const EmbeddingTable& how, const View& sums,
+                        const tl::MulticastGroup* readers = nullptr);
+/// The columns that each program takes; the last ones fewer or none.
+std::int64_t columns_of_a_program(std::int64_t columns, std::int64_t programs);
 
 }  // namespace kernbench::tile::library

@@ -245,16 +245,15 @@ struct Best {
 Best best_of_block(const tl::Tile& x, const tl::Tile& indices, std::int64_t first, int axis, bool largest) {
   Best best;
   const bool floating = is_floating_point(x.dtype());
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto position = [&](const tl::Tile& t, bool most) {
     return most ? tl::argmax(t, axis, true) : tl::argmin(t, axis, true);
   };
   if (floating) {
+    // tl::max and tl::argmax ignore NaN.
     const auto is_nan = tl::cast(x != x, DType::i32);
     best.nan = tl::max(is_nan, axis, true);
-    const auto numbers = tl::where(is_nan != 0, largest ? -kInfinity : kInfinity, x);
-    best.value = largest ? tl::max(numbers, axis, true) : tl::min(numbers, axis, true);
-    best.index = tl::where(best.nan != 0, position(is_nan, true), position(numbers, largest));
+    best.value = largest ? tl::max(x, axis, true) : tl::min(x, axis, true);
+    best.index = tl::where(best.nan != 0, position(is_nan, true), position(x, largest));
   } else {
     best.value = largest ? tl::max(x, axis, true) : tl::min(x, axis, true);
     best.index = position(x, largest);
@@ -270,6 +269,13 @@ Best best_of_block(const tl::Tile& x, const tl::Tile& indices, std::int64_t firs
   const auto positions = tl::reshape(tl::arange(0, x.shape()[static_cast<std::size_t>(axis)]), line);
   best.index = tl::sum(tl::where(positions == best.index, indices, 0), axis, true);
   return best;
+}
+
+/// Blocks go far along the axis, too: what is found in one is compared with what was found before.
+tl::Extents arg_block(const View& x, const Box& source, std::size_t axis) {
+  std::vector<std::size_t> fast;
+  if (const auto dimension = fast_dimension(x); dimension && *dimension != axis) fast = {*dimension, axis};
+  return block_shape(source.shape, block_limit(12), fast);
 }
 
 Best better_of(const Best& a, const Best& b, bool largest) {
@@ -298,7 +304,7 @@ void arg_reduce(const View& x, const std::optional<View>& indices, const View& o
   const auto line = [&](const Box& box) {
     const Box source =
         source_of(x, box, reduced, options.chunk > 0 ? std::optional(axis) : std::nullopt, options.chunk);
-    const tl::Extents block = block_shape(source.shape, block_limit(12));
+    const tl::Extents block = arg_block(x, source, axis);
     tl::Extents kept = block;
     kept[axis] = 1;
     for_each_block(box, kept, [&](const tl::Extents& at, const tl::Extents& shape) {
@@ -315,9 +321,15 @@ void arg_reduce(const View& x, const std::optional<View>& indices, const View& o
         // 8-bit and boolean values compare as wider ones.
         const bool narrow = item_size(x.dtype()) == 1;
         const DType dtype = !narrow ? x.dtype() : is_floating_point(x.dtype()) ? DType::f32 : DType::i32;
-        const auto found = best_of_block(tl::cast(loaded, dtype), known, options.first + from[axis],
-                                         static_cast<int>(axis), options.largest);
-        best = best.value.defined() ? better_of(best, found, options.largest) : found;
+        const auto results = tl::fuse([&] {
+          const auto found = best_of_block(tl::cast(loaded, dtype), known, options.first + from[axis],
+                                           static_cast<int>(axis), options.largest);
+          const Best both = best.value.defined() ? better_of(best, found, options.largest) : found;
+          std::vector<tl::Tile> tiles{both.value, both.index};
+          if (both.nan.defined()) tiles.push_back(both.nan);
+          return tiles;
+        });
+        best = {results[0], results[1], results.size() > 2 ? results[2] : tl::Tile()};
       });
       store(out, at, best.index);
       if (values) store(*values, at, best.nan.defined() ? tl::where(best.nan != 0, kNan, best.value) : best.value);

@@ -191,6 +191,7 @@ std::vector<Snippet> choosing_snippets() {
          show_two(out, torch::tensor({{5.0, 1.0, 3.0}, {2.0, 8.0, 4.0}}).median(1));
          show_two(out, torch::tensor({{5, 1, 3, 9}, {2, 8, 4, 0}}).median(-1, true));
          show_two(out, torch::tensor({{1.0f, std::nanf("")}, {2.0f, 3.0f}, {0.5f, 4.0f}}).median(0));
+         show_two(out, torch::tensor({1.0f, std::nanf(""), 5.0f, std::nanf(""), -7.0f}).median(0));
          attempt(out, [] { torch::zeros({0, 2}).median(0); });
          attempt(out, [] { unordered().median(2); });
          attempt(out, [] { torch::zeros({0}, torch::kBool).median(0); });
