@@ -149,8 +149,9 @@ struct CollectiveAlgorithm {
   std::function<std::string(const collectives::Group& group, const collectives::Call& call)> validator = {};
   bool in_pieces = false;  // its messages are those of a chain (pieces.h)
   bool in_parts = false;   // of as many bytes as a queue holds: a PE does all steps of one before those of the next
-  bool is_own = false;     // the user's: whether it leaves messages in its channels is looked at
-  bool in_rounds = false;  // of all pairs: it may take several launches, each with some of its channels
+  bool in_half_windows = false;  // what comes of half a queue is folded and sent on before the next half is sent
+  bool is_own = false;           // the user's: whether it leaves messages in its channels is looked at
+  bool in_rounds = false;        // of all pairs: it may take several launches, each with some of its channels
 };
 
 /// The shipped ones. Of each operation, the first one is what a file means that says nothing.

@@ -22,7 +22,7 @@ std::string all_pairs_refusal(const GroupDescription& group) {
 
 std::vector<CostStep> from_root_steps(const GroupShape& ranks) {
   const int chunks = std::max(1, ranks - 1);
-  CostStep step{.share = 1.0 / chunks, .latencies = 2, .memory = 2.0 * chunks};
+  CostStep step{.share = 1.0 / chunks, .latencies = 2, .memory = 1.0 * chunks};
   for (const auto& [from, to] : channels_of_all_pairs(ranks)) {
     if (to != 0) step.messages.push_back({from, to});
   }
@@ -32,7 +32,7 @@ std::vector<CostStep> from_root_steps(const GroupShape& ranks) {
 std::vector<CostStep> to_root_steps(const GroupShape& ranks) {
   auto steps = from_root_steps(ranks);
   for (CostStep::Message& message : steps.front().messages) std::swap(message.from, message.to);
-  steps.front().memory *= 1.5;
+  steps.front().memory *= 2;
   return steps;
 }
 

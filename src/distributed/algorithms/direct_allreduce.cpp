@@ -172,7 +172,8 @@ CollectiveAlgorithm direct_allreduce() {
       .refusal = all_pairs_refusal,
       .channels = channels_of_all_pairs,
       .kernel = reduce_directly,
-      .steps = direct_steps};
+      .steps = direct_steps,
+      .in_half_windows = true};
 }
 
 }  // namespace kernbench::distributed

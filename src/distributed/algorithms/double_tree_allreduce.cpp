@@ -123,9 +123,9 @@ void append_way_down(std::vector<CostStep>& steps, int ranks, double share = 0) 
 }
 
 /// The bytes of tiles that follow each other: all of the steps' links are in use at one time, for half of them each. On
-/// both trees together a rank loads them once, and stores them once.
+/// both trees together a rank loads them once and stores them once; a root loads its half again, to send it.
 void append_bytes(std::vector<CostStep>& steps) {
-  CostStep bytes{.share = 0.5, .latencies = 0, .memory = 4};
+  CostStep bytes{.share = 0.5, .latencies = 0, .memory = 5};
   for (const CostStep& step : steps)
     bytes.messages.insert(bytes.messages.end(), step.messages.begin(), step.messages.end());
   steps.push_back(std::move(bytes));

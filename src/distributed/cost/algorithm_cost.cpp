@@ -21,6 +21,17 @@ using topology::Endpoint;
 using topology::Network;
 using topology::RouteHop;
 
+/// Of the bytes that all PEs of a rank load and store of a block of each rank, once, and of the own one, twice, by the
+/// part of one PE: over 1/pes.
+double part_of_slices(std::size_t ranks, double pes) {
+  const auto blocks = static_cast<double>(ranks);
+  return (blocks + 1) / (std::max(1.0, blocks / pes) + 1) * std::max(1.0, pes / blocks) / pes;
+}
+
+bool of_one_sip(std::span<const PeCoordinate> endpoints) {
+  return std::ranges::all_of(endpoints, [&](PeCoordinate pe) { return pe.sip == endpoints.front().sip; });
+}
+
 /// The PE of each rank that lies furthest from the IO chiplet, where a rank is a SIP: the latest one ends the step.
 std::vector<PeCoordinate> endpoints_of(const GroupDescription& group) {
   const auto& machine = group.machine;
@@ -64,13 +75,23 @@ double rows_ns(const GroupDescription& group, const Network& network) {
   return bytes / bytes_per_ns(network.link(route.front().link).spec.payload_rate());
 }
 
+/// From the first to the last of the ranks that are PEs of one SIP, which begin and are over one after the other: the
+/// IO CPU handles a message at a time.
+double turns_of_launches_ns(const GroupDescription& group) {
+  if (!group.rank_per_pe) return 0;
+  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
+  for (const int rank : group.members) ++ranks_of[pe_of_rank(rank, group.machine).sip.value];
+  return static_cast<double>(std::ranges::max(ranks_of | std::views::values) - 1) *
+         nanoseconds(group.machine.sip.io.cpu_latency);
+}
+
 /// Of an algorithm whose channels do not fit all at once; else none.
 double rounds_ns_of(const CollectiveAlgorithm& algorithm, const GroupDescription& group, const Network& network) {
   const std::size_t rounds = algorithm.in_rounds ? channel_rounds(group, algorithm).size() : 1;
   if (rounds < 2) return 0;
   const double path = launch_path_ns(network), start = nanoseconds(network.topology().pe.control.start_latency);
-  return static_cast<double>(rounds - 1) * (path + start) + static_cast<double>(rounds) * path +
-         rows_ns(group, network);
+  return static_cast<double>(rounds - 1) * (path + start + 2 * turns_of_launches_ns(group)) +
+         static_cast<double>(rounds) * path + rows_ns(group, network);
 }
 
 /// There and back between the corners of a SIP's mesh: what a PE shares of a block of an all-to-all lies anywhere.
@@ -86,13 +107,12 @@ double across_sip_ns(const Network& network) {
 void take_part(AlgorithmCost::Step& step, double ranks, const topology::Topology& machine) {
   const double blocks = step.share * ranks, all = machine.pes_per_sip();
   step.part = std::clamp(std::max(1.0, blocks) / ranks, 1 / all, 1.0);
+  step.turns = std::min(1.0, std::max(1.0, ranks / all) / static_cast<double>(step.times));
   step.lanes = std::min(lanes_of(machine), std::max(1.0, step.fresh * blocks) * lanes_of_first(all / ranks, machine));
 }
 
 Chain chain_of(std::span<const PeCoordinate> endpoints, bool rank_per_pe, std::int64_t window) {
-  const auto sip_of = [](PeCoordinate pe) { return pe.sip; };
-  const bool of_one_sip = std::ranges::count(endpoints, endpoints.front().sip, sip_of) == std::ssize(endpoints);
-  return {.rank_per_pe = rank_per_pe, .of_one_sip = of_one_sip, .window = window};
+  return {.rank_per_pe = rank_per_pe, .of_one_sip = of_one_sip(endpoints), .window = window};
 }
 
 }  // namespace
@@ -122,11 +142,16 @@ const std::vector<AlgorithmCost::Step>& AlgorithmCost::steps_of(std::int64_t byt
   return static_cast<double>(bytes) <= most ? steps_of_few : steps;
 }
 
+bool AlgorithmCost::has_several_steps(const std::vector<Step>& steps) {
+  return steps.size() > 1 || std::ranges::any_of(steps, [](const Step& step) { return step.times > 1; });
+}
+
 double AlgorithmCost::of(std::int64_t bytes) const {
   double first = 0, last = 0;  // PE that is at its step's links
   double through = 0;          // of the step before: latency and own service
   double busy = 0;             // until when a PE is, whatever the links do
-  const bool in_parts = algorithm != nullptr && algorithm->in_parts;
+  double hop = 0;              // a message's passage in the last step
+  const bool in_parts = algorithm != nullptr && algorithm->in_parts && has_several_steps(steps_of(bytes));
   bool begun = false;
   std::vector<double> left;  // by step: when the last PE leaves its links
   for (const Step& step : steps_of(bytes)) {
@@ -139,26 +164,41 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     const double ns_per_byte =
         share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
     const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
-    const double own = message * (step.lanes > 0 ? step.lanes : lanes) * per_byte;
+    const double own = message * std::max((step.lanes > 0 ? step.lanes : lanes) * per_byte, slot_ns_per_byte);
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
-    const double parts = std::max(1.0, std::ceil(of_pe / queue));
+    const bool together = in_parts && step.latencies <= 1;
+    const double passage = step.latency_ns + hops * own, moving = share * step.pe_ns_per_byte;
+    const double credit = step.credit_ns + message * slot_ns_per_byte, windows = of_pe / queue;
+    const double held = together ? held_part_by_part(windows, passage, credit + step.added_ns)
+                                 : std::max(0.0, windows - 1) * (credit + step.added_ns) +
+                                       (step.loads_in_turn ? moving : moving / std::max(1.0, windows));
+    const bool stands = begun && algorithm != nullptr && algorithm->in_half_windows;
+    const double standing =
+        stands ? share * step.port_ns_per_byte + std::max(0.0, 2 * windows - 1) * step.latency_ns : 0;
     for (std::int64_t time = 0; time < step.times; ++time) {
       const double all = share * ns_per_byte * step.slowed(time), service = step.fresh * all;
       idle += all - service;
       if (begun) through += step.memory_ns;
       first += through;
-      const double moving = share * step.pe_ns_per_byte, passage = step.latency_ns + hops * own;
-      const double waiting = (parts - 1) * 2 * step.latency_ns / hops;
-      busy = std::max(first, busy) + (in_parts ? std::max(moving, parts * passage) : moving + waiting);
-      last = std::max(
-          {begun ? last + through : 0, std::max(first, idle) + service - own, busy - (in_parts ? passage : own)});
+      const double since = std::max(first, busy);
+      busy = since + std::max({moving, standing, step.turns * held}) + std::min(of_pe, queue) * step.lead_ns_per_byte;
+      if (!begun && together && windows > 1) busy += of_pe * slot_ns_per_byte;  // a part ends when all of it is there
+      last = std::max({begun ? last + through : 0, std::max(first, idle) + service - own,
+                       busy - (together ? passage : own), since + moving - own});
       idle = last + own;
       through = passage;
+      hop = passage / hops;
       begun = true;
     }
     left.push_back(idle);
   }
-  return last + through + rounds_ns;
+  const double cost = last + through;
+  return std::max(cost - one_by_one_ns, std::min(cost, hop)) + rounds_ns;
+}
+
+double AlgorithmCost::held_part_by_part(double windows, double passage, double credit) {
+  const double whole = std::floor(windows), rest = windows - whole;
+  return whole * std::max(passage, credit) + (rest > 0 || whole == 0 ? std::max(passage, rest * credit) : 0);
 }
 
 double AlgorithmCost::message_of(double bytes) const {
@@ -190,11 +230,21 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
     cost.least_piece =
         static_cast<double>(least_piece(chain_of(endpoints, rank_per_pe, spec.n_slots), network.topology()));
   if (!rank_per_pe) {
+    cost.slot_ns_per_byte =
+        1 / bytes_per_ns(network.topology().cube.noc.link.payload_rate()) + 1 / bytes_per_ns(pe.tcm.bandwidth);
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
   }
   const bool of_blocks = !rank_per_pe && (algorithm.operation == CollectiveOperation::all_gather ||
                                           algorithm.operation == CollectiveOperation::reduce_scatter);
+  // What goes on is added to what has come, and loaded meanwhile: in half of the steps of an all-reduce.
+  double added = reduces(algorithm.operation) ? load : 0;
+  if (algorithm.operation == CollectiveOperation::all_reduce) added /= 2;
+  // Of a reduce-scatter a PE has messages for as many ranks as it has blocks, of an all-gather from as many.
+  PortUse ports{endpoints.size(), endpoints.size()};
+  if (of_blocks)
+    (reduces(algorithm.operation) ? ports.targets : ports.lines) =
+        static_cast<std::size_t>(tl::cdiv(std::ssize(endpoints), network.topology().pes_per_sip()));
   const auto costs_of = [&](const std::vector<CostStep>& steps) {
     std::vector<AlgorithmCost::Step> costs;
     std::vector<double> ready(endpoints.size());  // by rank
@@ -211,9 +261,18 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       costs.back().room = one.room();
       costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
       if (of_blocks) take_part(costs.back(), static_cast<double>(endpoints.size()), network.topology());
-      if (!rank_per_pe)
+      const double pes = cost.lanes * cost.pes_of_lane;
+      const double of_slice =
+          of_blocks && algorithm.in_parts ? part_of_slices(endpoints.size(), pes) : costs.back().part;
+      costs.back().port_ns_per_byte = one.ns_per_byte_of_a_port(ports) * costs.back().turns / costs.back().part / pes;
+      if (!rank_per_pe || algorithm.operation == CollectiveOperation::all_to_all)
         costs.back().pe_ns_per_byte =
-            one.ns_per_byte_of_a_pe(step.memory) / (cost.lanes * cost.pes_of_lane * costs.back().part);
+            std::max(costs.back().port_ns_per_byte, one.ns_per_byte_of_a_slice(step.memory) / of_slice / pes);
+      costs.back().credit_ns = 2 * one.longest_ns() + nanoseconds(pe.ipcq.wake);
+      costs.back().added_ns = added;
+      costs.back().loads_in_turn = step.through_memory || step.latencies == 0;
+      if (algorithm.in_parts && step.latencies > 1)
+        costs.back().lead_ns_per_byte = static_cast<double>(step.latencies - 1) * one.ns_per_byte_passed_on();
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
       for (std::size_t other = 0; other < before.size(); ++other) {
@@ -238,6 +297,7 @@ GroupCosts::GroupCosts(const GroupDescription& group, const Network& network)
 AlgorithmCost GroupCosts::of(const CollectiveAlgorithm& algorithm) const {
   AlgorithmCost cost = cost_of(algorithm, shape_, endpoints_, group_.rank_per_pe, way_, group_.spec, network_);
   cost.rounds_ns = rounds_ns_of(algorithm, group_, network_);
+  if (algorithm.in_pieces && of_one_sip(endpoints_)) cost.one_by_one_ns = turns_of_launches_ns(group_);
   return cost;
 }
 

@@ -2,7 +2,9 @@
 //
 // All messages of a step go at one time:
 //   latency = latencies * alpha, alpha that of a message; of the steps together, of the longest chain of messages in
-//             which each rank sends when it has received those of the step before that go the same way
+//             which each rank sends when it has received those of the step before that go the same way; where each rank
+//             passes on what comes, the chain begins at one that nothing comes to, and ends at one that sends nothing,
+//             if there are such
 //   service = share * bytes * max over links of (weight of messages on it / (use * payload rate))
 //   alpha   = the route's latencies + 3 pe.control.issue + pe.ipcq.meta_latency
 //   use     = 1 where all that meets on the link goes the same way from there on, or different ways in turn, else what
@@ -36,7 +38,8 @@
 // The PEs of a SIP use the links one after the other, and each goes on to its next step when its own message is
 // through: while one waits for what is under way, others send. The IO chiplet takes messages from its lanes in turn, so
 // that those of as many PEs are under way together. In a step a PE waits for its message
-//   own = min(message, slot) * lanes * service / (share * bytes)
+//   own = min(message, slot) * max(lanes * service / (share * bytes), passage)
+//   passage = 1 / rate of a PE's port + 1 / rate of its TCM's port: out of one PE, and out of a slot of another one
 // (of a chain in several ways: with the weight on the busiest link of one way, as those of the other way pass at
 // another time) of `message` bytes of each PE that takes part, and the lanes behind which these are: all of both, but
 // of all-gathers and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a
@@ -57,23 +60,43 @@
 //                  messages of the step before, and the first one of them by itself is none that is waited for. 1 but
 //                  of PAT's all-gather, where in step i one of 2^(i-1) blocks has come that way.
 // Where ranks are SIPs a PE is busy, whatever the links do, until
-//   busy(i) = max(first(i), busy(i - 1)) + pe(i) + 2 (parts - 1) latency(i) / max(latencies(i), 1)
-//   pe      = of the step's bytes a PE's part, at the rate of its port, or what it loads and stores of them at that of
-//             its slice of the HBM
-//   parts   = as often as its bytes fill the slots of a channel: no more are under way until credits are back
-// and where an algorithm does all steps of one part before those of the next (CollectiveAlgorithm::in_parts), each part
-// takes the passage of a message in each step:
-//   busy(i) = max(first(i), busy(i - 1)) + max(pe, parts * (latency + max(latencies, 1) * own))(i)
-// and last(i) is at least busy(i) less one such passage.
+//   busy(i) = max(first(i), busy(i - 1)) + max(pe, held)(i) + lead(i)
+//   last(i) >= busy(i) - own(i), and >= max(first(i), busy(i - 1)) + pe(i) - own(i)
+//   pe      = of the step's bytes a PE's part, at the rate of its port times its use, or what it loads and stores of
+//             them at that of its slice of the HBM
+//   windows = how often its bytes fill the slots of a channel, of which no more are under way until credits are back
+//   credit  = 2 * latency of the longest way + pe.ipcq.wake + min(message, slot) * passage
+//   added   = pe.dma.setup + cube.hbm.latency of a reduction: what is added is loaded when a message comes; of an
+//             all-reduce half of that
+//   held    = max(0, windows - 1) * (credit + added) + pe / max(1, windows)
+// all of pe, where what is sent is loaded when there is a slot for it: where it has been stored before, and on trees.
+// An algorithm of several steps that does all of them for one window before the next (CollectiveAlgorithm::in_parts) is
+// held up in each, and a window ends when all of it is there:
+//   held    = whole windows * max(latency + own, credit + added) + max(latency + own, rest * (credit + added))
+//   busy(1) += bytes of a PE in a step * passage                                                  of more than a window
+// and last(i) is at least busy(i) less latency + own. Where in one step a rank passes on what comes (direct broadcast
+// and reduce), a window comes to it whole before it does so with the next one:
+//   lead    = (latencies - 1) * bytes of a window * least of what such a rank sends and receives / (use * rate of port)
+// A direct all-reduce folds half a window, and sends the results, before it sends the next half, so that its port
+// stands in between:
+//   busy(2) >= max(first(2), busy(1)) + port + (2 windows - 1) * latency       port: of pe, that of the port alone
+// The port of a PE is a line, too, with messages to the ports of w other ranks' PEs:
+//   use     = 1 - (1 - table I(w)) * min(1, (lines - 1) / (n - 1) / ((w - 1) / w))
+// of n ranks, `lines` of which have messages: all, but of an all-gather those k whose blocks the PE has; of a
+// reduce-scatter w is at most k. Of these blocks a PE has messages in k of the times that the step is done, and moves
+// the k and its own one once more; k = max(1, n / PEs of a SIP), of parts of blocks where there are more PEs.
+// Of ranks that are PEs the slices count for all-to-alls.
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
 // An algorithm in r > 1 rounds, each with some of its channels, begins again r - 1 times and has channels written r
 // times; with `there` and `back` the latencies of the launch path between the host and the PE of a SIP, and `rows` a
 // row for each end of a channel on a PE of the SIP:
-//   rounds = (r - 1) (there + start_latency + back) + r (there + back) + bytes of the rows / payload rate of the host's
-//            link
-// So little data take all latencies and the longest service, much data all services and one latency. Nothing is fitted;
-// the launch is the same for all algorithms and left out.
+//   rounds = (r - 1) (there + start_latency + back + 2 turns) + r (there + back) + bytes of the rows / payload rate of
+//            the host's link
+//   turns  = (ranks on a SIP - 1) sip.io.cpu_latency where ranks are PEs: they begin, and are over, one after the other
+// A chain (CollectiveAlgorithm::in_pieces) of PEs of one SIP goes on meanwhile: it costs so much less, but its last
+// hop. So little data take all latencies and the longest service, much data all services and one latency. Nothing is
+// fitted; the launch is the same for all algorithms and left out.
 #pragma once
 
 #include <algorithm>
@@ -103,6 +126,12 @@ struct AlgorithmCost {
     double own_ns_per_byte = 0;                // while a message passes; 0: the same
     double crowded_ns_per_byte = 0, room = 0;  // of a step of more bytes than `room`, at least
     double pe_ns_per_byte = 0;                 // of the share, on a PE's own port and in its slice of the HBM
+    double turns = 1;                          // of the times that it is done, those in which a PE has messages
+    bool loads_in_turn = false;                // what is sent, when there is a slot for it
+    double port_ns_per_byte = 0;               // of the share, on a PE's own port alone
+    double added_ns = 0;                       // until what is added to a message is loaded
+    double credit_ns = 0;                      // until a credit of the longest way is back, but for a slot's passage
+    double lead_ns_per_byte = 0;               // of a part that a PE passes on, until another one has all of it
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;
@@ -110,8 +139,10 @@ struct AlgorithmCost {
   std::vector<Step> steps_of_few = {};  // where a PE has no more than the algorithm's `few`; none: the same
   double lanes = 1, pes_of_lane = 1;    // between the PEs of a rank and its links
   double slot = 0, least_piece = 0;     // bytes
+  double slot_ns_per_byte = 0;          // through the port of the PE and that of its TCM
   double queue = std::numeric_limits<double>::infinity();  // bytes of all slots of a channel
-  double rounds_ns = 0;  // what it takes to begin again, of an algorithm in several launches
+  double rounds_ns = 0;      // what it takes to begin again, of an algorithm in several launches
+  double one_by_one_ns = 0;  // in which ranks of a chain are over while it goes on
 
   double of(std::int64_t bytes) const;
   /// Of nothing; and what a byte more costs where there are many.
@@ -120,6 +151,9 @@ struct AlgorithmCost {
 
  private:
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
+  /// What a step takes of an algorithm that does all steps of a window of slots before those of the next.
+  static bool has_several_steps(const std::vector<Step>& steps);
+  static double held_part_by_part(double windows, double passage, double credit);
   /// Of so many bytes of a PE, those of a message.
   double message_of(double bytes) const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -74,6 +75,7 @@ StepCost::StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints
     ranks_[from].sent += message.weight;
     ranks_[to].received += message.weight;
     latencies_[message.way].push_back({from, to, add(endpoints[from], endpoints[to], message.weight, message.way)});
+    ranks_[from].others[message.way].insert(to);
     if (first_link_) ranks_[from].links[message.way].insert(*first_link_);
   }
   for (const auto& [link, load] : loads_) most_ = std::max(most_, load.weight);
@@ -84,13 +86,31 @@ void StepCost::pass_latency(std::vector<double>& ready, std::int64_t times, doub
   const std::vector<double> begun = ready;
   for (const auto& [way, messages] : latencies_) {
     std::vector<double> now = begun;
+    const std::vector<bool> begin = outermost(messages, true), end = outermost(messages, false);
+    for (std::size_t rank = 0; chain_ && rank < now.size(); ++rank) {
+      if (!begin[rank]) now[rank] = -std::numeric_limits<double>::infinity();
+    }
     for (std::int64_t time = 0; time < times; ++time) {
       std::vector<double> after = now;
-      for (const auto& [from, to, latency] : messages) after[to] = std::max(after[to], now[from] + latency + each);
+      const bool to_the_end = chain_ && time + 1 == times;
+      for (const auto& [from, to, latency] : messages) {
+        if (!to_the_end || end[to]) after[to] = std::max(after[to], now[from] + latency + each);
+      }
       now = std::move(after);
     }
     for (std::size_t rank = 0; rank < ready.size(); ++rank) ready[rank] = std::max(ready[rank], now[rank]);
   }
+}
+
+/// Whether each rank is one at which messages of the way begin, or end, and others do not; all, where there is none.
+std::vector<bool> StepCost::outermost(const std::vector<Latency>& messages, bool begin) const {
+  std::vector<bool> inner(ranks_.size());
+  for (const auto& [from, to, ns] : messages) inner[begin ? to : from] = true;
+  const bool none =
+      std::ranges::all_of(messages, [&](const Latency& each) { return inner[begin ? each.from : each.to]; });
+  std::vector<bool> found(ranks_.size(), true);
+  for (std::size_t rank = 0; rank < found.size(); ++rank) found[rank] = none || !inner[rank];
+  return found;
 }
 
 bool StepCost::goes_other_ways_than(const StepCost& other) const {
@@ -118,12 +138,40 @@ double StepCost::ns_per_byte() const {
   return most;
 }
 
-double StepCost::ns_per_byte_of_a_pe(double memory) const {
-  const auto& cube = network_.topology().cube;
-  double most = memory / (bytes_per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
+double StepCost::ns_per_byte_of_a_port(const PortUse& ports) const {
+  double most = 0;
   for (const Traffic& rank : ranks_)
-    most = std::max(most, std::max(rank.sent, rank.received) / bytes_per_ns(cube.noc.link.payload_rate()));
-  return most;
+    most = std::max(most, std::max(rank.sent, rank.received) / use_of_port(rank, ports));
+  return most / bytes_per_ns(network_.topology().cube.noc.link.payload_rate());
+}
+
+double StepCost::ns_per_byte_of_a_slice(double memory) const {
+  const auto& cube = network_.topology().cube;
+  return memory / (bytes_per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
+}
+
+double StepCost::ns_per_byte_passed_on() const {
+  double most = 0;
+  for (const Traffic& rank : ranks_)
+    most = std::max(most, std::min(rank.sent, rank.received) / use_of_port(rank, {ranks_.size(), ranks_.size()}));
+  return most / bytes_per_ns(network_.topology().cube.noc.link.payload_rate());
+}
+
+double StepCost::longest_ns() const {
+  double longest = 0;
+  for (const auto& [way, messages] : latencies_) {
+    for (const Latency& message : messages) longest = std::max(longest, message.ns);
+  }
+  return longest;
+}
+
+double StepCost::use_of_port(const Traffic& rank, const PortUse& ports) const {
+  std::size_t most = 1;
+  for (const auto& [way, others] : rank.others) most = std::max(most, others.size());
+  const auto ways = static_cast<double>(std::min(most, ports.targets));
+  if (!between_sips_ || ways < 2) return 1;
+  const double others = static_cast<double>(ports.lines - 1) / static_cast<double>(ranks_.size() - 1);
+  return 1 - (1 - use_of_line(std::min(most, ports.targets))) * std::min(1.0, others / ((ways - 1) / ways));
 }
 
 double StepCost::crowded_ns_per_byte() const {

@@ -24,6 +24,11 @@ double lanes_of(const topology::Topology& machine);
 /// Those of so many PEs that follow each other.
 double lanes_of_first(double pes, const topology::Topology& machine);
 
+/// Of the PEs with one number on all ranks: for how many ranks one has messages at most, and how many have some.
+struct PortUse {
+  std::size_t targets, lines;
+};
+
 class StepCost {
  public:
   StepCost(const CostStep& step, std::span<const PeCoordinate> endpoints, bool rank_per_pe, double way,
@@ -36,9 +41,14 @@ class StepCost {
   bool shares_a_link_with(const StepCost& other) const;
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const;
-  /// Of a rank with one PE: what that one sends or receives passes its port, and its slice of the HBM moves so many
-  /// bytes for each byte of a message of weight 1.
-  double ns_per_byte_of_a_pe(double memory) const;
+  /// Of a rank with one PE: what that one sends or receives passes its port.
+  double ns_per_byte_of_a_port(const PortUse& ports) const;
+  /// Its slice of the HBM moves so many bytes for each byte of a message of weight 1.
+  double ns_per_byte_of_a_slice(double memory) const;
+  /// Likewise what a rank sends on of what it receives.
+  double ns_per_byte_passed_on() const;
+  /// The latency of the message of the longest way.
+  double longest_ns() const;
   /// The same of more bytes than the buffers behind links hold, where messages begin on more than two links of a way.
   double crowded_ns_per_byte() const;
   /// Of a link between SIPs; 0 where none is used.
@@ -62,6 +72,7 @@ class StepCost {
   struct Traffic {
     double sent = 0, received = 0;                     // weight
     std::map<int, std::set<std::int64_t>> links = {};  // that messages of a way take first
+    std::map<int, std::set<std::size_t>> others = {};  // ranks to which messages of a way go
   };
 
   struct Latency {
@@ -70,9 +81,12 @@ class StepCost {
   };
 
   double rate_of(std::int64_t link) const;
+  /// The port of a PE is a line with messages to the ports of other ranks.
+  double use_of_port(const Traffic& rank, const PortUse& ports) const;
   /// Each rank passes on what comes, and the ways meet on their links.
   bool goes_ways_of_a_chain() const { return chain_ && latencies_.size() > 1; }
 
+  std::vector<bool> outermost(const std::vector<Latency>& messages, bool begin) const;
   /// A message to the links of its route; yields its latency.
   double add(PeCoordinate from, PeCoordinate to, double weight, int way);
   std::size_t begins_on(const std::vector<std::int64_t>& route) const;
