@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -128,11 +129,11 @@ class Sweep {
     std::vector<std::string> arguments{"run"};
     arguments.insert(arguments.end(), command_.run.begin(), command_.run.end());
     for (std::string& each : sweep::arguments_of(command_.axes, points_[number])) arguments.push_back(std::move(each));
-    const std::string key = key_of(arguments);
-    if (command_.resume && read_whole(folder_.key(number)) == key && fs::exists(json)) {
+    const std::string key = folder_.is_kept() ? key_of(arguments) : "";
+    if (std::optional<sweep::Run> kept = kept_run(number, key)) {
       ++done_;
       ++taken_over_;
-      return run_of(number, read_whole(json).value_or(""), {});
+      return kept;
     }
     folder_.forget(number);
     arguments.insert(arguments.end(), {"--quiet", "--json", json});
@@ -142,6 +143,17 @@ class Sweep {
     const std::string text = read_whole(json).value_or("");
     if (folder_.is_kept() && !text.empty()) std::ofstream(folder_.key(number)) << key;
     return run_of(number, text, child);
+  }
+  /// The same run of an earlier sweep; none where its result is not there, or no result any more.
+  std::optional<sweep::Run> kept_run(std::size_t number, const std::string& key) const {
+    if (!command_.resume || read_whole(folder_.key(number)) != key) return std::nullopt;
+    const std::string text = read_whole(folder_.json(number)).value_or("");
+    if (text.empty()) return std::nullopt;
+    try {
+      return run_of(number, text, {});
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
   }
   sweep::Run run_of(std::size_t number, const std::string& text, const ChildResult& child) const {
     sweep::Run run{points_[number], {}};

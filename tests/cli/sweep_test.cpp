@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -242,6 +243,10 @@ TEST_F(SweepTest, GoesOnWithTheResultsOfTheSameRunsThatTheFolderHas) {
   EXPECT_THAT(out_, AllOf(HasSubstr("gemm on tiny, 3 runs"), HasSubstr("  5  5.000 us")));
   EXPECT_THAT(err_, HasSubstr("2 of 3 results are those that " + folder + " had\n"));
   EXPECT_EQ(resumed({}), 0u);
+  std::filesystem::remove(folder + "/1.json");
+  std::ofstream(folder + "/2.json") << "{\"kernbench\": ";
+  EXPECT_EQ(resumed({}), 2u) << "one result is gone, one cut off";
+  EXPECT_THAT(err_, HasSubstr("1 of 3 results are those that " + folder + " had\n"));
   EXPECT_EQ(resumed({"--no-data"}), 3u) << "other runs";
   runs_.clear();
   EXPECT_EQ(run(sweep), 0);
