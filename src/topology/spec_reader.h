@@ -125,7 +125,7 @@ class SpecReader {
     });
   }
 
-  /// A mapping by names of parts.
+  /// A mapping by names of parts. Their keys are none that another one may be meant as.
   void parts(std::string_view key, std::string_view, std::vector<PartOverride>& parts) {
     Section& outer = sections_.back();
     outer.keys.push_back(key);
@@ -136,6 +136,7 @@ class SpecReader {
       return report(entry->value.place, path,
                     "expected parts by name such as sip0.cube0.pe1: {clock: 500MHz}, found " + found(entry->value));
     }
+    const std::size_t paths = paths_.size();
     for (const Entry& part : entry->value.entries) {
       const std::string part_path = path + "." + printable(part.key);
       if (!is_part_pattern(part.key)) {
@@ -150,6 +151,7 @@ class SpecReader {
       enter_node(part.value);
       describe(*this, described);
       leave({}, {});
+      paths_.resize(paths);
     }
   }
 

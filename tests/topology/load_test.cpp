@@ -199,6 +199,8 @@ TEST(BrokenOverride, OfAKeyWithoutWhatStandsBeforeItNamesTheWholePath) {
   EXPECT_EQ(parse_error(text, {"lanes=2"}), "--set lanes=2: lanes: unknown key, did you mean pe.vector.lanes?");
   EXPECT_EQ(parse_error(text, {"queues=2"}),
             "--set queues=2: queues: unknown key, did you mean pe.dma.queues or pe.ipcq.queues?");
+  EXPECT_EQ(parse_error(text + "overrides:\n  sip0.cube0.pe1: {clock: 500MHz}\n", {"clock=1GHz"}),
+            "--set clock=1GHz: clock: unknown key, did you mean pe.clock?");
 }
 
 TEST(BrokenOverride, HasExactlyTheGoldenErrors) {
