@@ -253,6 +253,16 @@ TEST(TableTest, TheBriefReportHasTheMainMetricsHoweverLittleRoomThereIs) {
   EXPECT_LE(lines_of(table).size(), 40u);
 }
 
+TEST(TableTest, TheBriefReportHasALoneMetricInTheLastLineThatThereIs) {
+  RunResult result = samples::training_step();
+  result.metrics = {{"tokens per second", {16358, "1/s"}}};
+  for (int i = 0; i < 9; ++i) {
+    result.parameters["parameter " + std::to_string(i)] = "1";
+    result.warnings.push_back("warning " + std::to_string(i));
+    EXPECT_THAT(to_table(result, {.kind = TableKind::brief}), HasSubstr("tokens per second  16,358 1/s\n")) << i;
+  }
+}
+
 TEST(TableTest, TheBriefReportShowsWholeWarningsAndCountsThoseThatDoNotFit) {
   RunResult result = samples::gemm();
   for (int i = 0; i < 3; ++i) {

@@ -327,7 +327,8 @@ std::string totals(const RunResult& result, std::size_t warnings_left_out, const
 }
 
 std::string metrics_text(const RunResult& result, std::size_t most, const Palette& palette) {
-  if (result.metrics.empty() || most < 2) return {};
+  // A single line that says how many there are would say little.
+  if (result.metrics.empty() || most < std::min<std::size_t>(result.metrics.size(), 2)) return {};
   TextTable table({{"", Align::left, 50}, {"", Align::right, 24}});
   const bool all = result.metrics.size() <= most;
   for (const std::string& name : main_metrics(result.metrics, all ? most : most - 1)) {
@@ -337,6 +338,7 @@ std::string metrics_text(const RunResult& result, std::size_t most, const Palett
   if (!all) out += faint(fmt::format("and {} more metrics", result.metrics.size() - (most - 1)), palette);
   return out;
 }
+
 /// The lines that they have at least.
 std::size_t least_metric_lines(const RunResult& result) {
   return std::min(result.metrics.size(), kLeastMetrics + 1);
