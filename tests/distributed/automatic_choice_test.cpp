@@ -511,6 +511,23 @@ TEST(AlgorithmCost, ChainsOfMessagesBeginOrEndAtTheRoot) {
   }
 }
 
+/// Of a user's algorithm the step may say less: then as many messages follow each other as it says.
+TEST(AlgorithmCost, OfFewerStepsThanTheWayFromTheRootAsManyCount) {
+  const auto ring = few_pes(4, "ring_1d");
+  const topology::Network network(ring);
+  const std::vector<PeCoordinate> pes{{SipId{0}, {}, {}}, {SipId{1}, {}, {}}, {SipId{2}, {}, {}}, {SipId{3}, {}, {}}};
+  for (const int latencies : {2, 3, 4}) {
+    CollectiveAlgorithm chain = find_collective_algorithm(CollectiveOperation::broadcast, "ring_broadcast");
+    chain.steps = [&](const GroupShape&) {
+      return std::vector{CostStep{.messages = {{0, 1}, {1, 2}, {2, 3}}, .share = 1, .latencies = latencies}};
+    };
+    double way = 0;
+    for (int from = 0; from < std::min(latencies, 3); ++from) way += ns_between(network, from, from + 1) + 3 * 4 + 4;
+    EXPECT_NEAR(cost_of(chain, 4, pes, false, way_ns_per_byte(network), automatic(), network).latency_ns(), way, 1e-6)
+        << latencies;
+  }
+}
+
 /// The port of a PE is a line with messages to the ports of others.
 TEST(AlgorithmCost, PortsOfPesAreLines) {
   using enum CollectiveOperation;

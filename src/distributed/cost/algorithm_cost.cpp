@@ -63,13 +63,17 @@ double launch_path_ns(const Network& network) {
   return nanoseconds(sum);
 }
 
+/// On the SIP that has most of a group's ranks that are PEs.
+std::int64_t ranks_on_a_sip(const GroupDescription& group) {
+  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
+  for (const int rank : group.members) ++ranks_of[pe_of_rank(rank, group.machine).sip.value];
+  return std::ranges::max(ranks_of | std::views::values);
+}
+
 /// The rows of all rounds' channels on the host's link to a SIP: a channel that a PE has to send, and one to receive.
 double rows_ns(const GroupDescription& group, const Network& network) {
   const auto& machine = network.topology();
-  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
-  for (const int rank : group.members) ++ranks_of[group.rank_per_pe ? pe_of_rank(rank, machine).sip.value : rank];
-  std::int64_t pes = machine.pes_per_sip();
-  if (group.rank_per_pe) pes = std::ranges::max(ranks_of | std::views::values);
+  const std::int64_t pes = group.rank_per_pe ? ranks_on_a_sip(group) : machine.pes_per_sip();
   const auto bytes = static_cast<double>(hardware::kTableRow.count() * pes * 2 * (group.ranks - 1));
   const auto route = network.route(Endpoint::host(), Endpoint::io_cpu(SipId{0}));
   return bytes / bytes_per_ns(network.link(route.front().link).spec.payload_rate());
@@ -79,10 +83,7 @@ double rows_ns(const GroupDescription& group, const Network& network) {
 /// IO CPU handles a message at a time.
 double turns_of_launches_ns(const GroupDescription& group) {
   if (!group.rank_per_pe) return 0;
-  std::map<std::int32_t, std::int64_t> ranks_of;  // by SIP
-  for (const int rank : group.members) ++ranks_of[pe_of_rank(rank, group.machine).sip.value];
-  return static_cast<double>(std::ranges::max(ranks_of | std::views::values) - 1) *
-         nanoseconds(group.machine.sip.io.cpu_latency);
+  return static_cast<double>(ranks_on_a_sip(group) - 1) * nanoseconds(group.machine.sip.io.cpu_latency);
 }
 
 /// Of an algorithm whose channels do not fit all at once; else none.
@@ -271,7 +272,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       costs.back().credit_ns = 2 * one.longest_ns() + nanoseconds(pe.ipcq.wake);
       costs.back().added_ns = added;
       costs.back().loads_in_turn = step.through_memory || step.latencies == 0;
-      if (algorithm.in_parts && step.latencies > 1)
+      if (!rank_per_pe && algorithm.in_parts && step.latencies > 1)
         costs.back().lead_ns_per_byte = static_cast<double>(step.latencies - 1) * one.ns_per_byte_passed_on();
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);

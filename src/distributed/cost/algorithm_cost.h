@@ -72,7 +72,8 @@
 // all of pe, where what is sent is loaded when there is a slot for it: where it has been stored before, and on trees.
 // An algorithm of several steps that does all of them for one window before the next (CollectiveAlgorithm::in_parts) is
 // held up in each, and a window ends when all of it is there:
-//   held    = whole windows * max(latency + own, credit + added) + max(latency + own, rest * (credit + added))
+//   held    = whole windows * max(latency + own, credit + added)
+//             + max(latency + own, rest * (credit + added))                                       where a rest is left
 //   busy(1) += bytes of a PE in a step * passage                                                  of more than a window
 // and last(i) is at least busy(i) less latency + own. Where in one step a rank passes on what comes (direct broadcast
 // and reduce), a window comes to it whole before it does so with the next one:
@@ -151,8 +152,8 @@ struct AlgorithmCost {
 
  private:
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
-  /// What a step takes of an algorithm that does all steps of a window of slots before those of the next.
   static bool has_several_steps(const std::vector<Step>& steps);
+  /// By a step of an algorithm that does all steps for one window of slots before the next.
   static double held_part_by_part(double windows, double passage, double credit);
   /// Of so many bytes of a PE, those of a message.
   double message_of(double bytes) const;

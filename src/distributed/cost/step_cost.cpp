@@ -90,19 +90,21 @@ void StepCost::pass_latency(std::vector<double>& ready, std::int64_t times, doub
     for (std::size_t rank = 0; chain_ && rank < now.size(); ++rank) {
       if (!begin[rank]) now[rank] = -std::numeric_limits<double>::infinity();
     }
+    std::vector<double> before = now;
     for (std::int64_t time = 0; time < times; ++time) {
-      std::vector<double> after = now;
-      const bool to_the_end = chain_ && time + 1 == times;
-      for (const auto& [from, to, latency] : messages) {
-        if (!to_the_end || end[to]) after[to] = std::max(after[to], now[from] + latency + each);
-      }
-      now = std::move(after);
+      before = now;
+      for (const auto& [from, to, latency] : messages) now[to] = std::max(now[to], before[from] + latency + each);
+    }
+    // What the last step brings to others is on no way to an end, if so many steps lead to one.
+    const auto is_reached = [&](const Latency& message) { return end[message.to] && std::isfinite(now[message.to]); };
+    const bool to_the_end = chain_ && std::ranges::any_of(messages, is_reached);
+    for (std::size_t rank = 0; to_the_end && rank < now.size(); ++rank) {
+      if (!end[rank]) now[rank] = before[rank];
     }
     for (std::size_t rank = 0; rank < ready.size(); ++rank) ready[rank] = std::max(ready[rank], now[rank]);
   }
 }
 
-/// Whether each rank is one at which messages of the way begin, or end, and others do not; all, where there is none.
 std::vector<bool> StepCost::outermost(const std::vector<Latency>& messages, bool begin) const {
   std::vector<bool> inner(ranks_.size());
   for (const auto& [from, to, ns] : messages) inner[begin ? to : from] = true;

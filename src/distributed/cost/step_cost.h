@@ -41,20 +41,20 @@ class StepCost {
   bool shares_a_link_with(const StepCost& other) const;
   /// For each byte of a message of weight 1, on the busiest link.
   double ns_per_byte() const;
-  /// Of a rank with one PE: what that one sends or receives passes its port.
-  double ns_per_byte_of_a_port(const PortUse& ports) const;
-  /// Its slice of the HBM moves so many bytes for each byte of a message of weight 1.
-  double ns_per_byte_of_a_slice(double memory) const;
-  /// Likewise what a rank sends on of what it receives.
-  double ns_per_byte_passed_on() const;
-  /// The latency of the message of the longest way.
-  double longest_ns() const;
   /// The same of more bytes than the buffers behind links hold, where messages begin on more than two links of a way.
   double crowded_ns_per_byte() const;
   /// Of a link between SIPs; 0 where none is used.
   double room() const;
   /// The same while a message passes, `all` but of a chain, whose messages of another way are elsewhere then.
   double own_ns_per_byte(double all) const;
+  /// Of a rank with one PE: what that one sends or receives passes its port.
+  double ns_per_byte_of_a_port(const PortUse& ports) const;
+  /// What it sends on of what it receives does so, too.
+  double ns_per_byte_passed_on() const;
+  /// Its slice of the HBM moves so many bytes for each byte of a message of weight 1.
+  double ns_per_byte_of_a_slice(double memory) const;
+  /// The latency of the message of the longest way.
+  double longest_ns() const;
 
  private:
   /// In place of a link: messages end there.
@@ -86,6 +86,7 @@ class StepCost {
   /// Each rank passes on what comes, and the ways meet on their links.
   bool goes_ways_of_a_chain() const { return chain_ && latencies_.size() > 1; }
 
+  /// Whether each rank is one at which messages of the way begin, or end, and others do not; all, where there is none.
   std::vector<bool> outermost(const std::vector<Latency>& messages, bool begin) const;
   /// A message to the links of its route; yields its latency.
   double add(PeCoordinate from, PeCoordinate to, double weight, int way);
