@@ -13,6 +13,7 @@
 
 #include "report/description/difference.h"
 #include "report/difference/origin_difference.h"
+#include "report/json/kernel_name.h"
 #include "report/json/writer.h"
 #include "report/text/format.h"
 #include "report/text/text_table.h"
@@ -105,13 +106,10 @@ std::string times_section(const char* title, const char* what, const std::vector
 }
 
 /// "matmul" of "matmul#0.2 on sip0", "matmul on sip0" and "further matmul on sip0".
-std::string kernel_of(std::string launch) {
-  launch.resize(std::min(launch.rfind(" on sip"), launch.size()));
-  const std::size_t number = launch.rfind('#');
-  if (number != std::string::npos && launch.find_first_not_of("0123456789.", number + 1) == std::string::npos)
-    launch.resize(number);
+std::string kernel_of(const std::string& launch) {
+  const std::string kernel = kernel_name(launch.substr(0, launch.rfind(" on sip")));
   constexpr std::string_view kFurther = "further ";
-  return launch.starts_with(kFurther) ? launch.substr(kFurther.size()) : launch;
+  return kernel.starts_with(kFurther) ? kernel.substr(kFurther.size()) : kernel;
 }
 
 /// Of more launches than are shown, the sums by kernel, of all devices; the largest change first.
