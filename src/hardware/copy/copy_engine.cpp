@@ -125,4 +125,13 @@ void CopyEngine::begin(Request request, std::uint64_t number, Time leaves,
   under_way.emplace(number, std::move(copy));
 }
 
+void CopyEngine::send_command(std::uint64_t number, sim::Callback arrived) {
+  transport_.message({layout_.host_port_agent(sip_), message_key(number)}, Endpoint::host(), Endpoint::io_cpu(sip_),
+                     VirtualNetwork::control, arrived);
+}
+
+Sender CopyEngine::sender(std::uint64_t number, std::uint64_t part) const {
+  return {layout_.copy_agent(sip_), leg_key(number, part)};
+}
+
 }  // namespace kernbench::hardware
