@@ -99,7 +99,7 @@ ReadWindow& CopyEngine::window_to_host() {
     const TransferEnd host = Transport::end(Endpoint::host());
     const auto way = transport_.route_by_io(transport_.slice(farthest()), sip_, host, VirtualNetwork::response);
     const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)), host, VirtualNetwork::response);
-    host_window_.emplace(window_size(way, behind));
+    host_window_.emplace(scheduler_, window_size(way, behind));
   }
   return *host_window_;
 }
@@ -111,7 +111,7 @@ ReadWindow& CopyEngine::window_to(SipId destination) {
   const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)),
                                        Transport::end(Endpoint::io_cpu(destination)), VirtualNetwork::request);
   const Bytes size = window_size(way, behind);
-  return peer_windows_.try_emplace({behind.front().server, size}, size).first->second;
+  return peer_windows_.try_emplace({behind.front().server, size}, scheduler_, size).first->second;
 }
 
 template <typename AnyCopy, typename Request>
