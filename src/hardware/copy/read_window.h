@@ -36,7 +36,7 @@ class ReadWindow {
 
  private:
   struct Turn {
-    PartReader* reader;
+    PartReader* reader = nullptr;
     sim::Origin origin;  // of its parts, whoever made room for them
   };
 
