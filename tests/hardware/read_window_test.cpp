@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "bench.h"
+#include "sim/fiber.h"
 
 namespace kernbench::hardware {
 namespace {
@@ -34,7 +37,8 @@ class Reader final : public PartReader {
 TEST(ReadWindow, AsksForAPartWhileFewerBytesThanItsSizeAreUnderWay) {
   std::string asked;
   Reader reader('a', 10, asked);
-  ReadWindow window(Bytes(25));
+  sim::Scheduler scheduler;
+  ReadWindow window(scheduler, Bytes(25));
   window.join(reader);
   EXPECT_EQ(asked, "aaa");  // 0, 10 and 20 B were
   EXPECT_EQ(window.asked(), Bytes(30));
@@ -50,7 +54,8 @@ TEST(ReadWindow, AsksForAPartWhileFewerBytesThanItsSizeAreUnderWay) {
 TEST(ReadWindow, GivesEachCopyATurnInTheOrderInWhichTheyCame) {
   std::string asked;
   Reader first('a', 6, asked), second('b', 3, asked), third('c', 4, asked);
-  ReadWindow window(Bytes(20));
+  sim::Scheduler scheduler;
+  ReadWindow window(scheduler, Bytes(20));
   window.join(first);
   window.join(second);
   window.join(third);
@@ -62,7 +67,8 @@ TEST(ReadWindow, PassesACopyThatMayNotAskUntilItMay) {
   std::string asked;
   Reader first('a', 4, asked), second('b', 3, asked);
   first.slots = 1;
-  ReadWindow window(Bytes(100));
+  sim::Scheduler scheduler;
+  ReadWindow window(scheduler, Bytes(100));
   window.join(first);
   window.join(second);
   EXPECT_EQ(asked, "abbb");
@@ -77,11 +83,56 @@ TEST(ReadWindow, TakesAPartThatIsLargerThanItself) {
   std::string asked;
   Reader reader('a', 2, asked);
   reader.part = Bytes(100);
-  ReadWindow window(Bytes(1));
+  sim::Scheduler scheduler;
+  ReadWindow window(scheduler, Bytes(1));
   window.join(reader);
   EXPECT_EQ(asked, "a");
   window.arrived(Bytes(100));
   EXPECT_EQ(asked, "aa");
+}
+
+/// Notes for each part whether it is the doing of a fiber that polls.
+class NamedReader final : public PartReader {
+ public:
+  NamedReader(const sim::Scheduler& scheduler, int parts) : scheduler_(scheduler), parts_(parts) {}
+  bool has_more() const override { return parts_ > 0; }
+  bool may_ask() const override { return true; }
+  Bytes ask() override {
+    --parts_;
+    by += scheduler_.origin().poll_epoch != 0 ? 'p' : 'o';
+    return Bytes(10);
+  }
+  std::string by;
+
+ private:
+  const sim::Scheduler& scheduler_;
+  int parts_;
+};
+
+// Else a copy of a program that polls would pass for other work as long as copies make room for each other, and its
+// polling never be found.
+TEST(ReadWindow, AsksInTheNameOfTheCopyWhoeverMadeRoom) {
+  sim::Scheduler scheduler;
+  ReadWindow window(scheduler, Bytes(10));
+  NamedReader other(scheduler, 3), polling(scheduler, 3);
+  const auto spawn = [&](std::uint32_t agent, std::function<void()> body) {
+    sim::FiberOptions options;
+    options.agent = {agent};
+    scheduler.spawn(std::move(options), std::move(body));
+  };
+  spawn(1, [&] {
+    window.join(other);
+    sim::this_fiber::note_poll();
+    window.join(polling);
+    for (int i = 0; i < 3; ++i) window.arrived(Bytes(10));
+  });
+  spawn(2, [&] {
+    for (int i = 0; i < 3; ++i) window.arrived(Bytes(10));
+  });
+  scheduler.run();
+  EXPECT_EQ(window.asked(), Bytes(0));
+  EXPECT_EQ(other.by, "ooo");
+  EXPECT_EQ(polling.by, "ppp");
 }
 
 }  // namespace

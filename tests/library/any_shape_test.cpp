@@ -21,10 +21,12 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace)
 using torch::Tensor;
 
-/// Microseconds from the first command to the last completion, and bytes that were copied from the host.
+/// Microseconds from the first command to the last completion, bytes that were copied from the host, and copies on the
+/// device.
 struct TimedCall {
   double us = 0;
   std::int64_t copied = 0;
+  std::int64_t copy_launches = 0;
 };
 
 TimedCall timed(const std::function<void()>& body, const std::string& topology = "ahbm-1sip",
@@ -44,6 +46,7 @@ TimedCall timed(const std::function<void()>& body, const std::string& topology =
   for (const LaunchResult& launch : result.launches) end = std::max(end, launch.end);
   if (!result.launches.empty()) work.us = (end - result.launches.front().start).in_seconds() * 1e6;
   for (const auto& copy : result.copies) work.copied += copy.bytes.count();
+  work.copy_launches = std::ranges::count(result.launches, "copy", &LaunchResult::kernel);
   return work;
 }
 
@@ -159,6 +162,15 @@ TEST(AnyShape, FunctionsOfTurnedNarrowTensorsReadNoElementAlone) {
   EXPECT_LT(turned([](const Tensor& x, const Tensor& y) { torch::add(x, y); }), 11.5) << "element by element: 23.5 us";
 }
 
+TEST(AnyShape, ATurnedNarrowTensorThatIsBothOperandsIsCopiedOnce) {
+  NOT_UNDER_SANITIZERS("times only");
+  const TimedCall work = timed([] {
+    const Tensor turned = device_tensor({246'723, 17}).t();
+    torch::mul(turned, turned);
+  });
+  EXPECT_EQ(work.copy_launches, 1);
+}
+
 TEST(AnyShape, FunctionsOfTurnedNarrowTensorsHaveTheHostsValues) {
   for_random_cases(12, [](Draw& draw) {
     const DType dtype = draw.of<DType>({DType::f16, DType::f32, DType::u8});
@@ -167,6 +179,7 @@ TEST(AnyShape, FunctionsOfTurnedNarrowTensorsHaveTheHostsValues) {
     const auto placed = [&](const Tensor& host) { return host.to(torch::device("ahbm").placement(draw.placement())); };
     const Tensor x_there = placed(x), y_there = placed(y);
     expect_equal(x_there.t() + y_there, elements(x.t() + y), "x.t() + y");
+    expect_equal(x_there.t() + x_there.t(), elements(x.t() + x.t()), "x.t() + x.t()");
     expect_equal(x_there.t().eq(3), elements(x.t().eq(3)), "x.t() == 3");
   });
 }

@@ -99,7 +99,7 @@ ReadWindow& CopyEngine::window_to_host() {
     const TransferEnd host = Transport::end(Endpoint::host());
     const auto way = transport_.route_by_io(transport_.slice(farthest()), sip_, host, VirtualNetwork::response);
     const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)), host, VirtualNetwork::response);
-    host_window_.emplace(window_size(way, behind));
+    host_window_.emplace(scheduler_, window_size(way, behind));
   }
   return *host_window_;
 }
@@ -111,7 +111,7 @@ ReadWindow& CopyEngine::window_to(SipId destination) {
   const auto behind = transport_.route(Transport::end(Endpoint::io_cpu(sip_)),
                                        Transport::end(Endpoint::io_cpu(destination)), VirtualNetwork::request);
   const Bytes size = window_size(way, behind);
-  return peer_windows_.try_emplace({behind.front().server, size}, size).first->second;
+  return peer_windows_.try_emplace({behind.front().server, size}, scheduler_, size).first->second;
 }
 
 template <typename AnyCopy, typename Request>
@@ -123,6 +123,15 @@ void CopyEngine::begin(Request request, std::uint64_t number, Time leaves,
   scheduler_.schedule(leaves, sim::Phase::deliver, layout_.host_port_agent(sip_), step_key(number),
                       sim::call<&AnyCopy::send_command>(copy.get()));
   under_way.emplace(number, std::move(copy));
+}
+
+void CopyEngine::send_command(std::uint64_t number, sim::Callback arrived) {
+  transport_.message({layout_.host_port_agent(sip_), message_key(number)}, Endpoint::host(), Endpoint::io_cpu(sip_),
+                     VirtualNetwork::control, arrived);
+}
+
+Sender CopyEngine::sender(std::uint64_t number, std::uint64_t part) const {
+  return {layout_.copy_agent(sip_), leg_key(number, part)};
 }
 
 }  // namespace kernbench::hardware

@@ -72,6 +72,10 @@ class CopyEngine {
   template <typename AnyCopy, typename Request>
   void begin(Request request, std::uint64_t number, Time leaves,
              std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way);
+  /// The command of copy `number` leaves the host now; `arrived` is called when it is at the engine.
+  void send_command(std::uint64_t number, sim::Callback arrived);
+  /// `part`: a leg, or the slot of a part of one.
+  Sender sender(std::uint64_t number, std::uint64_t part) const;
 
   /// Copies to the host share one window. So do those to other SIPs, where their first link behind the IO chiplet is
   /// the same and the sizes are.

@@ -26,9 +26,7 @@ CopyEngine::HostRead::HostRead(CopyEngine& engine, CopyRequest request, std::uin
       parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()) {}
 
 void CopyEngine::HostRead::send_command(std::uint64_t /*unused*/) {
-  engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
-                             Endpoint::io_cpu(engine_.sip_), VirtualNetwork::control,
-                             sim::call<&HostRead::start>(this));
+  engine_.send_command(number_, sim::call<&HostRead::start>(this));
 }
 
 void CopyEngine::HostRead::start(std::uint64_t /*unused*/) {
@@ -64,10 +62,6 @@ void CopyEngine::HostRead::arrived(std::uint64_t slot) {
   if (under_way_ > 0 || has_more()) return;
   const auto self = engine_.reads_under_way_.extract(number_);
   if (request_.completed) request_.completed();
-}
-
-Sender CopyEngine::HostRead::sender(std::uint64_t slot) const {
-  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, slot)};
 }
 
 }  // namespace kernbench::hardware

@@ -28,7 +28,7 @@ class CopyEngine::HostRead final : public PartReader {
   void left_memory(std::uint64_t);
   void arrived(std::uint64_t slot);
 
-  Sender sender(std::uint64_t slot) const;
+  Sender sender(std::uint64_t slot) const { return engine_.sender(number_, slot); }
   PeCoordinate slice(std::uint64_t slot) const { return request_.legs[parts_.at(slot).leg].slice; }
 
   CopyEngine& engine_;

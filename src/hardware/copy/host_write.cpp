@@ -14,8 +14,7 @@ CopyEngine::HostWrite::HostWrite(CopyEngine& engine, CopyRequest request, std::u
       open_legs_(request_.legs.size()) {}
 
 void CopyEngine::HostWrite::send_command(std::uint64_t /*unused*/) {
-  engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
-                             io(), VirtualNetwork::control, sim::call<&HostWrite::start>(this));
+  engine_.send_command(number_, sim::call<&HostWrite::start>(this));
 }
 
 void CopyEngine::HostWrite::start(std::uint64_t /*unused*/) {
@@ -44,10 +43,6 @@ void CopyEngine::HostWrite::leg_done(std::uint64_t /*unused*/) {
   if (--open_legs_ > 0) return;
   const auto self = engine_.writes_under_way_.extract(number_);
   if (request_.completed) request_.completed();
-}
-
-Sender CopyEngine::HostWrite::sender(std::uint64_t leg) const {
-  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, leg)};
 }
 
 }  // namespace kernbench::hardware

@@ -23,7 +23,7 @@ class CopyEngine::HostWrite {
   void acknowledged(std::uint64_t leg);
   void leg_done(std::uint64_t);
 
-  Sender sender(std::uint64_t leg) const;
+  Sender sender(std::uint64_t leg) const { return engine_.sender(number_, leg); }
   topology::Endpoint io() const { return topology::Endpoint::io_cpu(engine_.sip_); }
   PeCoordinate slice(std::uint64_t leg) const { return request_.legs[leg].slice; }
 

@@ -27,8 +27,7 @@ CopyEngine::PeerCopy::PeerCopy(CopyEngine& engine, PeerCopyRequest request, std:
       open_legs_(request_.legs.size()) {}
 
 void CopyEngine::PeerCopy::send_command(std::uint64_t /*unused*/) {
-  engine_.transport_.message({engine_.layout_.host_port_agent(engine_.sip_), message_key(number_)}, Endpoint::host(),
-                             io(), VirtualNetwork::control, sim::call<&PeerCopy::start>(this));
+  engine_.send_command(number_, sim::call<&PeerCopy::start>(this));
 }
 
 void CopyEngine::PeerCopy::start(std::uint64_t /*unused*/) {
@@ -82,10 +81,6 @@ void CopyEngine::PeerCopy::leg_done(std::uint64_t slot) {
 void CopyEngine::PeerCopy::give_back(std::uint64_t slot) {
   parts_.give_back(slot);
   window_.ask();
-}
-
-Sender CopyEngine::PeerCopy::sender(std::uint64_t slot) const {
-  return {engine_.layout_.copy_agent(engine_.sip_), leg_key(number_, slot)};
 }
 
 }  // namespace kernbench::hardware

@@ -33,7 +33,7 @@ class CopyEngine::PeerCopy final : public PartReader {
   void leg_done(std::uint64_t slot);
   void give_back(std::uint64_t slot);
 
-  Sender sender(std::uint64_t slot) const;
+  Sender sender(std::uint64_t slot) const { return engine_.sender(number_, slot); }
   topology::Endpoint io() const { return topology::Endpoint::io_cpu(engine_.sip_); }
   const PeerLeg& leg(std::uint64_t slot) const { return request_.legs[parts_.at(slot).leg]; }
 

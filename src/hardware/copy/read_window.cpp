@@ -5,7 +5,7 @@
 namespace kernbench::hardware {
 
 void ReadWindow::join(PartReader& reader) {
-  turns_.push_back(&reader);
+  turns_.push_back({&reader, scheduler_.begin_work()});
   ask();
 }
 
@@ -17,12 +17,19 @@ void ReadWindow::arrived(Bytes bytes) {
 void ReadWindow::ask() {
   std::size_t passed = 0;  // the copies that may not ask, one after the other
   while (asked_ < size_ && passed < turns_.size()) {
-    PartReader& reader = *turns_.front();
+    const Turn turn = turns_.front();
     turns_.pop_front();
+    PartReader& reader = *turn.reader;
     const bool asks = reader.may_ask();
     passed = asks ? 0 : passed + 1;
-    if (asks) asked_ += reader.ask();
-    if (reader.has_more()) turns_.push_back(&reader);
+    if (asks) {
+      const sim::Scheduler::ActsFor copy(scheduler_, turn.origin);
+      asked_ += reader.ask();
+    }
+    if (reader.has_more())
+      turns_.push_back(turn);
+    else
+      scheduler_.end_work(turn.origin);
   }
 }
 

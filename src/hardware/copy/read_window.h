@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "kernbench/units.h"
+#include "sim/scheduler.h"
 
 namespace kernbench::hardware {
 
@@ -23,7 +24,7 @@ class PartReader {
 /// A part is asked for when fewer than `size` bytes are asked for and have not arrived. Copies take turns, a part each.
 class ReadWindow {
  public:
-  explicit ReadWindow(Bytes size) : size_(size) {}
+  ReadWindow(sim::Scheduler& scheduler, Bytes size) : scheduler_(scheduler), size_(size) {}
   /// Asked for, and not arrived.
   Bytes asked() const { return asked_; }
 
@@ -34,8 +35,14 @@ class ReadWindow {
   void ask();
 
  private:
+  struct Turn {
+    PartReader* reader = nullptr;
+    sim::Origin origin;  // of its parts, whoever made room for them
+  };
+
+  sim::Scheduler& scheduler_;
   Bytes size_, asked_;
-  std::deque<PartReader*> turns_;
+  std::deque<Turn> turns_;
 };
 
 }  // namespace kernbench::hardware

@@ -76,6 +76,12 @@ void SimulatedOperations::map(std::string name, const std::vector<Tensor>& opera
       target, made);
 }
 
+/// Of two operands of one shape.
+static bool are_same_view(const Tensor& a, const Tensor& b) {
+  return a.is_alias_of(b) && a.scalar_type() == b.scalar_type() && a.storage_offset() == b.storage_offset() &&
+         a.strides() == b.strides();
+}
+
 std::vector<Tensor> SimulatedOperations::copied_where_short(const std::vector<Tensor>& operands, const Tensor& out,
                                                             int live_tiles, const library::HeldBoxes& made) {
   /// What a copy takes beside what it moves: a launch, and loads of what it has written. An assumption.
@@ -86,11 +92,16 @@ std::vector<Tensor> SimulatedOperations::copied_where_short(const std::vector<Te
   const library::MachineLimits limits = library::limits_of(topology);
   const double least = static_cast<double>(topology.cube.slice_bandwidth().count()) * kCopySeconds;
   const View target = kernel_view(out, true);
-  for (Tensor& operand : near) {
-    if (!library::copies_by_source(target, kernel_view(operand, false), made, live_tiles, limits, least)) continue;
-    const Tensor dense = temporary(out, operand.sizes().vec(), operand.scalar_type());
-    copy(operand, dense);
-    operand = dense;
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    const Tensor& operand = operands[o];
+    // y * y has one operand twice.
+    const auto first = std::ranges::find_if(operands, [&](const Tensor& each) { return are_same_view(each, operand); });
+    const auto known = static_cast<std::size_t>(first - operands.begin());
+    near[o] = near[known];
+    if (known != o || !library::copies_by_source(target, kernel_view(operand, false), made, live_tiles, limits, least))
+      continue;
+    near[o] = temporary(out, operand.sizes().vec(), operand.scalar_type());
+    copy(operand, near[o]);
   }
   return near;
 }

@@ -163,7 +163,7 @@ void Stream::drop_behind(const sim::Completion& command) {
 }
 
 CompletionRef Stream::last() const {
-  return commands_.empty() ? nullptr : commands_[commands_.size() - 1]->completion;
+  return commands_.empty() ? nullptr : commands_.back()->completion;
 }
 
 void Stream::tell_whether_busy() {

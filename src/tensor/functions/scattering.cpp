@@ -1,5 +1,6 @@
 // scatter, scatter_add, index_fill, index_copy, take, put of kernbench/torch/tensor.h: writes at places that a tensor
-// of indices says. They are made of index_put_ on the host and of index_add_ on a device, over all elements in a line.
+// of indices says. On the host they are made of index_put_ over all elements in a line; a device adds: scatter_add
+// along the dimension, the others by index_add.
 #include <fmt/format.h>
 
 #include <functional>

@@ -73,7 +73,7 @@ void embedding_backward(const View& grad, const View& index, const EmbeddingTabl
   if (begin >= columns) return;
   const Box mine{{0, begin}, {grad.sizes[0], std::min(part, columns - begin)}};
   // As many rows for all, who may load their indices together.
-  tl::Extents block = block_shape({grad.sizes[0], part}, largest_block(12));
+  const tl::Extents block = block_shape({grad.sizes[0], part}, largest_block(12));
   std::vector<Box> blocks;
   append_blocks(blocks, mine, block);
   PipelineOptions loads;
