@@ -23,12 +23,11 @@ Examples:
 
 void SweepOptions::declare(OptionSet& options) {
   options.text("--over", over, "NAME=V,V", "Values of a parameter, a topology key, topology or seed; repeatable");
-  options.text("--metric", metrics, "NAME",
-               "A metric of the bench to show (default: 3, times and rates first); repeatable");
+  options.text("--metric", metrics, "NAME", "A metric to show (default: 3, times and rates first); repeatable");
   options.text("--jobs", jobs, "N", "Runs at one time (default: one for each processor)");
   options.text("--csv", csv, "FILE", "Write the rows as CSV; '-' is standard output, without the table");
   options.text("--results", results, "FOLDER", "Keep the result of each run there: 1.json, 2.json, …");
-  options.flag("--resume", resume, "Take the results of the same runs that FOLDER has already, and run the others");
+  options.flag("--resume", resume, "Take results of the same runs from FOLDER, and run the others");
   options.text("--color", colour, "WHEN", "auto (default), always or never");
   options.footer(kSweepExamples);
   options.pass_on_others();
