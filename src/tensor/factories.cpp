@@ -295,7 +295,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const 
   const std::int64_t length = ramp_length(start, end, step, integers || dtype == kLong);
   const ElementSource source = is_floating_point(dtype) ? ramp<double>(start.toDouble(), step.toDouble(), dtype)
                                                         : ramp<std::int64_t>(start.toLong(), step.toLong(), dtype);
-  const Tensor out = allocate({length}, dtype, options, "arange");
+  Tensor out = allocate({length}, dtype, options, "arange");
   if (ramp_on_device(out, start, step) ||
       floats_on_device(out, {.name = "arange", .start = start.toDouble(), .step = step.toDouble(), .turn = length}))
     return out;
@@ -330,7 +330,7 @@ Tensor eye(std::int64_t n, const TensorOptions& options, Where where) {
 }
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options, Where where) {
   const tensor::HostCall here("eye", where);
-  const Tensor out = allocate({n, m}, options.dtype(), options, "eye");
+  Tensor out = allocate({n, m}, options.dtype(), options, "eye");
   if (out.device().is_ahbm()) {
     out.zero_();
     if (out.numel() != 0) out.diagonal().fill_(1);

@@ -261,8 +261,9 @@ Tensor SimulatedOperations::by_columns(const Tensor& x, std::int64_t part) {
   const std::int64_t run = library::run_of(view, {1, part}) * item_size(x.scalar_type());
   const bool is_turned = view.strides[0] < view.strides[1];
   const auto slice = static_cast<double>(topology.cube.slice_bandwidth().count());
-  const double read = static_cast<double>(limits.access) * static_cast<double>(x.numel() / part) /
-                      static_cast<double>(holders({&x, 1}).size());
+  const std::int64_t pieces = x.numel() / part;
+  const double read =
+      static_cast<double>(limits.access) * static_cast<double>(pieces) / static_cast<double>(holders({&x, 1}).size());
   if (is_turned || run >= limits.access || read < slice * kCopySeconds) return x;
   const Tensor columns = temporary(x, std::vector{x.size(1), x.size(0)}, x.scalar_type());
   copy(x.t(), columns);

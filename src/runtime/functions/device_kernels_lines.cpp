@@ -60,7 +60,8 @@ double seconds_in_columns(const View& out, std::size_t dimension, std::int64_t p
   const std::int64_t columns =
       std::clamp<std::int64_t>(library::kLargestBlock / out.sizes[dimension], 1, out.sizes[*row]);
   const std::int64_t piece = std::max<std::int64_t>(columns * item_size(out.dtype()), topology.cube.hbm.access.count());
-  const double bytes = 2.0 * static_cast<double>(out.numel() / columns) * static_cast<double>(piece);
+  const std::int64_t pieces = out.numel() / columns;
+  const double bytes = 2.0 * static_cast<double>(pieces) * static_cast<double>(piece);
   return bytes / static_cast<double>(pes) / static_cast<double>(topology.cube.slice_bandwidth().count());
 }
 
