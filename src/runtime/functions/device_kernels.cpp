@@ -140,13 +140,7 @@ void SimulatedOperations::map(std::string name, const std::vector<Tensor>& opera
 bool SimulatedOperations::copy(const Tensor& from, const Tensor& to) {
   constexpr int kLiveTiles = 4;
   const auto same = [](const std::vector<tl::Tile>& tiles, const library::Box&) { return tiles.front(); };
-  const View source = kernel_view(from, false), target = kernel_view(to, true);
-  const library::HeldBoxes made = library::held_boxes(target);
-  const library::MachineLimits limits = library::limits_of(simulation_.topology());
-  if (library::copies_by_source(target, source, made, kLiveTiles, limits, limits.walk))
-    map_by_source("copy", from, to, same, kLiveTiles);
-  else
-    map("copy", {from}, to, same, kLiveTiles, target, made);
+  map("copy", {from}, to, same, kLiveTiles);
   return true;
 }
 
