@@ -88,7 +88,9 @@ const Bench& find_bench(const std::vector<Bench>& benches, const std::string& na
   }
   const std::string_view near = nearest(name, names);
   const std::string hint =
-      near.empty() ? "; \"kernbench list\" shows all" : fmt::format(", did you mean \"{}\"?", near);
+      near.empty()
+          ? "; \"kernbench list\" shows the built-in ones, and a C++ file has a '/' or ends in .cpp, .cc or .cxx"
+          : fmt::format(", did you mean \"{}\"?", near);
   throw ConfigurationError(fmt::format("there is no bench {}{}", in_quotes(name), hint));
 }
 

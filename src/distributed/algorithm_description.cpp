@@ -71,9 +71,9 @@ void check_ranks(int ranks, const topology::Topology& machine) {
   const std::int64_t most = machine.system.sips * machine.pes_per_sip();
   if (ranks >= 2 && ranks <= most) return;
   throw ConfigurationError(
-      fmt::format("{} ranks: an algorithm needs 2 or more, and the machine has {} SIPs and {} PEs; name their number "
+      fmt::format("{} rank{}: an algorithm needs 2 or more, and the machine has {} SIP{} and {} PEs; name their number "
                   "with --ranks, or more SIPs with --set system.sips.count=N",
-                  ranks, machine.system.sips, most));
+                  ranks, ranks == 1 ? "" : "s", machine.system.sips, machine.system.sips == 1 ? "" : "s", most));
 }
 
 PeCoordinate last_pe(SipId sip, const topology::Topology& machine) {

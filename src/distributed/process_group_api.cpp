@@ -46,10 +46,10 @@ std::optional<PeCoordinate> own_pe(int rank, int world_size, const topology::Top
   const std::int64_t sips = topology.system.sips, pes = topology.pes_per_sip();
   if (world_size <= sips) return std::nullopt;
   if (world_size > sips * pes) {
-    throw ConfigurationError(
-        fmt::format("init_process_group: a world_size of {} is more than the machine has PEs ({} SIP{} of {}): a rank "
-                    "is a SIP, or in a larger world a PE",
-                    world_size, sips, sips == 1 ? "" : "s", pes));
+    throw ConfigurationError(fmt::format(
+        "init_process_group: a world_size of {} is more than the machine has PEs ({} SIP{} of {}): a rank "
+        "is a SIP, or in a larger world a PE; start fewer ranks, or add SIPs with --set system.sips.count={}",
+        world_size, sips, sips == 1 ? "" : "s", pes, (world_size + pes - 1) / pes));
   }
   return pe_of_rank(rank, topology);
 }

@@ -140,7 +140,10 @@ Device::Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
   if (kind == "ahbm") {
     type_ = DeviceType::AHBM;
   } else if (kind != "cpu") {
-    throw ValueError(fmt::format("Expected one of cpu, ahbm device type at start of device string: {}", text));
+    throw ValueError(
+        fmt::format("Expected one of cpu, ahbm device type at start of device string: {}; the simulated "
+                    "devices are \"ahbm:0\", \"ahbm:1\", …",
+                    text));
   }
   if (colon == std::string::npos) return;
   const std::string number = text.substr(colon + 1);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -36,7 +38,19 @@ void throw_problems(const std::vector<Problem>& problems, const std::string& fil
   throw ConfigurationError(message);
 }
 
+std::string working_directory_hint(const std::string& path) {
+  if (fs::path(path).is_absolute()) return {};
+  std::error_code error;
+  const fs::path folder = fs::current_path(error);
+  return error ? "" : fmt::format("; relative paths begin at the working directory, {}", folder.string());
+}
+
 namespace {
+
+[[noreturn]] void refuse_to_open(const std::string& path, int error) {
+  if (error == ENOENT) throw ConfigurationError(path + ": there is no such file" + working_directory_hint(path));
+  throw ConfigurationError(fmt::format("{}: cannot be opened: {}", path, std::strerror(error)));
+}
 
 [[noreturn]] void refuse_size(const std::string& path, std::string_view kind, std::size_t most) {
   std::error_code unknown;  // of a pipe
@@ -54,7 +68,7 @@ std::string read_file(const std::string& path, std::string_view kind, std::size_
     throw ConfigurationError(path + ": is a directory, expected " + std::string(kind) + " file");
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigurationError(path + ": cannot be opened; does the file exist and may it be read?");
+  if (!file) refuse_to_open(path, errno);
   // In parts, for most files are far smaller than they may be. One byte more than is allowed shows that a file is too
   // large without reading all of it.
   constexpr std::size_t kPart = 256 * 1024;

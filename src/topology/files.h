@@ -19,6 +19,10 @@ std::vector<std::string> shipped_folders(const std::string& name);
 /// expected, with its article: "a topology".
 std::string read_file(const std::string& path, std::string_view kind, std::size_t most = kMaximumFileBytes);
 
+/// What the error of a missing file says besides: "; relative paths begin at the working directory, /home/me". Empty of
+/// an absolute path.
+std::string working_directory_hint(const std::string& path);
+
 /// "FILE:LINE:COLUMN", or the override that says it: "--set cube.hbm.channels=8".
 std::string place_text(const SourcePlace& place, const std::string& file_name,
                        const std::vector<std::string>& overrides);

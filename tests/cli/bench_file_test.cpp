@@ -189,7 +189,11 @@ TEST_F(BenchFileTest, WhatIsNoBenchFileIsSaidPlainly) {
     EXPECT_EQ(result.code, 2);
     EXPECT_THAT(result.err, HasSubstr(text));
   };
-  expect_usage_error(run({path("none.cpp")}), "there is no file \"");
+  expect_usage_error(run({path("none.cpp")}), "there is no file \"" + path("none.cpp") + "\"\n");
+  expect_usage_error(run({"./none.cpp"}),
+                     "there is no file \"./none.cpp\"; relative paths begin at the working "
+                     "directory, " +
+                         fs::current_path().string());
   fs::create_directory(path("folder.cpp"));
   expect_usage_error(run({path("folder.cpp")}), "is a folder");
   expect_usage_error(run({"/dev/null"}), "cannot read");

@@ -630,6 +630,7 @@ TEST(CclTest, WrongAlgorithmsAndSizesAreErrorsOfUsage) {
   EXPECT_EQ(std::ranges::count(unknown.err, '\n'), 1) << "no matter of the ranks: " << unknown.err;
   EXPECT_THAT(run_on_four({"all_reduce", "-b", "64", "-e", "8"}).err, HasSubstr("-e 8 is below -b 64"));
   EXPECT_THAT(run_on_four({"all_reduce", "-b", "-8"}).err, HasSubstr("-b: expected an amount of data"));
+  EXPECT_THAT(run_on_four({"all_reduce", "-b", "1X"}).err, HasSubstr("PiB; or 8, 32K, 128M, 1G, as nccl-tests"));
 }
 
 TEST(CclTest, WhatItReadsIsNotOverwritten) {

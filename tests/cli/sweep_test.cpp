@@ -263,7 +263,7 @@ TEST_F(SweepTest, RefusesWhatRunWouldRefuseBeforeItBegins) {
   EXPECT_THAT(err_, HasSubstr("unknown option \"--no-dta\", did you mean \"--no-data\"?"));
   err_.clear();
   EXPECT_EQ(run({"sweep", "--over", "M=1,2"}), 2);
-  EXPECT_THAT(err_, HasSubstr("run needs a BENCH"));
+  EXPECT_THAT(err_, HasSubstr("error: a BENCH is missing: one of \"kernbench list\", or a C++ file"));
   err_.clear();
   EXPECT_EQ(run({"sweep", "gemm", "--over", "M=1,2", "-p", "M=3"}), 2);
   EXPECT_THAT(err_, HasSubstr("M"));

@@ -138,7 +138,7 @@ TEST(AlgorithmDescription, ErrorsSayWhatThereIs) {
               HasSubstr("ring_broadcast is an algorithm of broadcast, not of reduce"));
   EXPECT_THAT(
       refusal_to_describe("ring_allreduce", 1),
-      ::testing::AllOf(HasSubstr("1 ranks: an algorithm needs 2 or more"), HasSubstr("--set system.sips.count=N")));
+      ::testing::AllOf(HasSubstr("1 rank: an algorithm needs 2 or more"), HasSubstr("--set system.sips.count=N")));
   EXPECT_THAT(refusal_to_describe("ring_allreduce", 1000), HasSubstr("4 SIPs and 512 PEs"));
   EXPECT_THAT(refusal_to_describe("direct_allreduce", 64),
               HasSubstr("direct_allreduce cannot run on this group: a PE needs 63"));

@@ -245,7 +245,8 @@ TEST(RankPerPe, APolicyForSeveralPesIsRefused) {
 TEST(RankPerPe, AWorldOfMoreRanksThanPesIsRefused) {
   const std::string error = error_of_world(2, 9, [](int) {});
   EXPECT_THAT(error, HasSubstr("init_process_group: a world_size of 9 is more than the machine has PEs (2 SIPs of 4): "
-                               "a rank is a SIP, or in a larger world a PE"));
+                               "a rank is a SIP, or in a larger world a PE; start fewer ranks, or add SIPs with --set "
+                               "system.sips.count=3"));
 }
 
 TEST(RankPerPe, ARankThatThrowsLetsTheOthersUnwind) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -26,11 +29,35 @@ using distributed::CollectiveAlgorithm;
 
 const std::vector<int> kRanksOfPage{1, 2, 3, 4, 5, 8, 13, 16};
 
+/// Rows of a table. Those that differ in their first column alone are one.
+class SharedRows {
+ public:
+  struct Row {
+    std::string first, others;
+  };
+
+  void add(const std::string& first, const std::string& others) {
+    const auto same = std::ranges::find(rows_, others, &Row::others);
+    if (same == rows_.end())
+      rows_.push_back({first, others});
+    else
+      same->first += ", " + first;
+  }
+  std::string text() const {
+    std::string out;
+    for (const Row& row : rows_) out += "| " + row.first + " | " + row.others + " |\n";
+    return out;
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
+};
+
 /// Why algorithms cannot run on groups of the shipped machine: by algorithm, kind of rank and reason, the numbers of
 /// ranks.
 std::string group_rows() {
   using Reasons = std::map<std::string, std::string>;  // by reason
-  std::string rows;
   std::map<std::string_view, std::array<Reasons, 2>> refusals;
   for (const int ranks : kRanksOfPage) {
     if (ranks == 1) continue;
@@ -51,15 +78,20 @@ std::string group_rows() {
     });
     EXPECT_EQ(result.status, RunStatus::ok);
   }
+  SharedRows rows;
   for (const CollectiveAlgorithm& algorithm : distributed::collective_algorithms()) {
     for (const bool pes : {false, true}) {
-      for (const auto& [reason, numbers] : refusals[algorithm.name][pes ? 1 : 0]) {
-        rows += "| `" + std::string(algorithm.name) + "` | " + numbers + " | " + (pes ? "a PE" : "a SIP") + " | " +
-                reason + " |\n";
-      }
+      for (const auto& [reason, numbers] : refusals[algorithm.name][pes ? 1 : 0])
+        rows.add("`" + std::string(algorithm.name) + "`", numbers + (pes ? " | a PE | " : " | a SIP | ") + reason);
     }
   }
-  return rows;
+  return rows.text();
+}
+
+/// An error without the reduction and the type that it names.
+std::string without_names(const std::string& error) {
+  const std::string text = std::regex_replace(error, std::regex("ReduceOp\\.[A-Z]+"), "ReduceOp.…");
+  return std::regex_replace(text, std::regex("(with a tensor|the tensor is) of \\w+"), "$1 of …");
 }
 
 /// Why types cannot be reduced: by reduction and reason, the types.
@@ -67,18 +99,20 @@ std::string type_rows() {
   const std::vector<std::pair<ReduceOp, const char*>> reductions{
       {ReduceOp::SUM, "SUM"}, {ReduceOp::AVG, "AVG"},   {ReduceOp::PRODUCT, "PRODUCT"}, {ReduceOp::MIN, "MIN"},
       {ReduceOp::MAX, "MAX"}, {ReduceOp::BAND, "BAND"}, {ReduceOp::BOR, "BOR"},         {ReduceOp::BXOR, "BXOR"}};
-  std::string rows;
+  SharedRows rows;
   for (const auto& [op, op_name] : reductions) {
+    SharedRows types;
     for (const DType dtype : {DType::boolean, DType::u8, DType::i8, DType::i32, DType::i64, DType::f8e4m3,
                               DType::f8e5m2, DType::f16, DType::bf16, DType::f32}) {
       try {
         distributed::check_reduction("all_reduce", op, dtype);
       } catch (const ValueError& error) {
-        rows += "| `" + std::string(op_name) + "` | " + std::string(name(dtype)) + " | " + error.what() + " |\n";
+        types.add(std::string(name(dtype)), without_names(error.what()));
       }
     }
+    for (const auto& [first, others] : types.rows()) rows.add("`" + std::string(op_name) + "`", first + " | " + others);
   }
-  return rows;
+  return rows.text();
 }
 
 /// Why algorithms do not take calls of some kinds.
@@ -121,14 +155,14 @@ TEST(RefusalTable, IsThePage) {
       "On `ahbm-2sip` with as many SIPs as ranks, or so many of its PEs, and the queues of the "
       "shipped collectives file. Each\n"
       "is an error of `init_process_group` or `new_group`.\n\n"
-      "| algorithm | ranks | each | reason |\n|---|---|---|---|\n" +
+      "| algorithms | ranks | each | reason |\n|---|---|---|---|\n" +
           group_rows() +
           "\n## Calls\n\nEach is a `ValueError` of the call where the algorithm is named, and "
           "`auto` takes another one.\n\n| algorithm | call | reason |\n|---|---|---|\n" +
           call_rows() +
           "\n## Types\n\nOf everything that reduces; what copies takes every type. Each is a "
           "`ValueError` of the call.\n\n"
-          "| reduction | type | error of `all_reduce` |\n|---|---|---|\n" +
+          "| reductions | types | error of `all_reduce` |\n|---|---|---|\n" +
           type_rows());
 }
 

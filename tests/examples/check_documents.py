@@ -6,6 +6,7 @@ A listing or an output stands between `<!-- KIND: WHAT -->` and `<!-- end -->`, 
   output: kernbench run gemm -t tiny                what the command prints (run in the repository's root)
   output: kernbench run gemm (section Metrics)      of that the part under this title, up to the next empty line
 Of several commands, joined by `&&`, the last one's output is shown; $TMP is a folder for what they hand on.
+The block of an output begins with the commands, since readers do not see the comment.
 Wall-clock figures may differ. A command that is expected to fail says so: `output: kernbench run … (exit 3)`.
 With KERNBENCH_UPDATE_GOLDEN=1 the blocks are rewritten instead.
 """
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 REGION = re.compile(r"<!-- (source|output): (.+?) -->\n(.*?)<!-- end -->", re.DOTALL)
 EXIT = re.compile(r" \(exit (\d+)\)$")
 SECTION = re.compile(r" \(section (.+)\)$")
+MOST_COLUMNS = 110
 LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".yaml": "yaml", ".txt": "cmake", ".py": "python"}
 # What must be there: a document that loses all its regions would be held to nothing.
 LEAST_REGIONS = {"README.md": 3, "docs/benches.md": 1}
@@ -35,6 +37,22 @@ def without_wall_clock(text):
 
 def block(language, text):
     return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+def typed(command):
+    """The command as a reader types it, with an option and its value on one line."""
+    lines = ["$ kernbench"]
+    for part in re.split(r" (?=-)", command.replace("$TMP/", "").removeprefix("kernbench ")):
+        if len(lines[-1]) + len(part) > MOST_COLUMNS:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += " " + part
+    return "\n".join(lines) + "\n"
+
+
+def commands_of(what):
+    commands = "".join(map(typed, EXIT.sub("", SECTION.sub("", what)).split(" && ")))
+    return commands + ("…\n" if SECTION.search(what) else "")
 
 
 def run(what, kernbench, temporary, expected_exit=0):
@@ -73,10 +91,10 @@ def expected(kind, what, kernbench):
         if not path.is_file():
             sys.exit(f"a document shows {what}, which does not exist")
         return block(LANGUAGES.get(path.suffix, ""), path.read_text())
-    section = SECTION.search(what)
-    if not section:
-        return block("", output_of(what, kernbench))
-    return block("", section_of(output_of(SECTION.sub("", what), kernbench), section.group(1), what))
+    output = output_of(SECTION.sub("", what), kernbench)
+    if section := SECTION.search(what):
+        output = section_of(output, section.group(1), what)
+    return block("", commands_of(what) + output)
 
 
 def check(document, kernbench):

@@ -161,7 +161,8 @@ TEST(Misuse, LaunchWithNowhereToRun) {
 }
 TEST(Misuse, DeviceThatDoesNotExist) {
   EXPECT_THAT(error_of([] { torch::ahbm::set_device(1); }),
-              HasSubstr("The device index is out of range. It must be in [0, 1), but got 1"));
+              HasSubstr("The device index is out of range. It must be in [0, 1), but got 1; more devices: --set "
+                        "system.sips.count=2"));
   EXPECT_THAT(error_of([] { torch::zeros({1}, torch::device("ahbm:7")); }), HasSubstr("device index is out of range"));
 }
 TEST(Misuse, DoublePrecisionTensorOnADevice) {

@@ -286,6 +286,15 @@ TEST_F(HostTensor, DevicesAreParsedAsPyTorchDoes) {
   for (const char* wrong :
        {"", "gpu", "ahbm:", "ahbm:-1", "ahbm:01", "ahbm:1x", "AHBM", "ahbm:1:2", "ahbm:99999999999"})
     EXPECT_THROW(torch::Device{wrong}, ValueError) << wrong;
+  std::string message;
+  try {
+    torch::Device("cuda:0");
+  } catch (const ValueError& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message,
+            "Expected one of cpu, ahbm device type at start of device string: cuda:0; the simulated devices are "
+            "\"ahbm:0\", \"ahbm:1\", …");
 }
 
 TEST_F(HostTensor, GradientsAreRefused) {

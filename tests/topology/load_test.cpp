@@ -418,8 +418,11 @@ TEST(Load, UnknownNameSuggestsAndListsTheKnown) {
       ::testing::StartsWith("no topology is named \"ahbm-3sip\"; did you mean \"ahbm-1sip\"? (known: ahbm-1sip, "));
   EXPECT_EQ(error_of([] { load_topology("x", {}, {{}, false}); }),
             "no topology is named \"x\" (none are known; a path contains '/' or ends in .yaml)");
-  EXPECT_EQ(error_of([] { load_topology("/nowhere/x.yaml"); }),
-            "/nowhere/x.yaml: cannot be opened; does the file exist and may it be read?");
+  EXPECT_EQ(error_of([] { load_topology("/nowhere/x.yaml"); }), "/nowhere/x.yaml: there is no such file");
+  EXPECT_EQ(error_of([] { load_topology("nowhere/x.yaml"); }),
+            "nowhere/x.yaml: there is no such file; relative paths begin at the working directory, " +
+                std::filesystem::current_path().string());
+  EXPECT_EQ(error_of([] { load_topology("/dev/null/x.yaml"); }), "/dev/null/x.yaml: cannot be opened: Not a directory");
   EXPECT_EQ(error_of([] { load_topology("/tmp/"); }), "/tmp/: is a directory, expected a topology file");
 }
 

@@ -24,6 +24,7 @@
 #include "report/outcome.h"
 #include "sim/watchdog.h"
 #include "sim/watched_call.h"
+#include "topology/files.h"
 
 namespace kernbench::cli {
 namespace {
@@ -37,7 +38,10 @@ std::string read_source(const std::string& path) {
   }
   if (auto source = read_whole(path)) return *std::move(source);
   const int error = errno;
-  if (!fs::exists(path, ignored)) throw ConfigurationError(fmt::format("there is no file {}", in_quotes(path)));
+  if (!fs::exists(path, ignored)) {
+    throw ConfigurationError(
+        fmt::format("there is no file {}{}", in_quotes(path), topology::working_directory_hint(path)));
+  }
   throw ConfigurationError(
       fmt::format("cannot read {}: {}", in_quotes(path), error == 0 ? "it is no file" : std::strerror(error)));
 }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kCclExamples =
     R"(Operations: all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter,
-sendrecv, barrier; also as all_to_all, allreduce or all_reduce_perf. Options, sizes (8, 32K, 1G) and
-table are those of nccl-tests, times are simulated. Exit code 1 when an element is wrong. Example:
+sendrecv, hypercube, barrier; also as all_to_all, allreduce or all_reduce_perf. Options, sizes (8,
+32K, 1G) and table are nccl-tests', times are simulated. Exit code 1: an element is wrong. Example:
   kernbench ccl all_reduce -b 1K -e 64M -f 4 --algo ring_allreduce --algo direct_allreduce --compare)";
 
 }  // namespace

@@ -25,8 +25,8 @@ Examples:
 void DescribeOptions::declare(OptionSet& options) {
   options.text("TOPOLOGY", topology, "", "Name of a shipped topology, or a YAML file");
   options.text("--set", overrides, "PATH=VALUE", "Override one value of the topology; repeatable");
-  options.text("--format", format, "FORMAT", "table (default), keys, yaml or json-schema; json");
-  options.text("--algorithm", algorithm, "NAME", "Neighbours and steps of an algorithm of collectives, in place");
+  options.text("--format", format, "FORMAT", "table (default), keys, yaml or json-schema; of an algorithm, json");
+  options.text("--algorithm", algorithm, "NAME", "Show neighbours and steps of this collective algorithm instead");
   options.text("--operation", operation, "OP", "Of an entry of the collectives file (default: all_reduce)");
   options.text("--ranks", ranks, "N", "Its ranks (default: one on each SIP; more than SIPs: one on each PE)");
   options.text("--bytes", bytes, "SIZE", "Of a rank's tensor, or of all its blocks (default: 1M)");

@@ -140,7 +140,7 @@ Bytes ccl_size_of(const std::string& option, const std::string& text) {
     try {
       return parse_bytes(text);
     } catch (const ConfigurationError& error) {
-      throw ConfigurationError(option + ": " + error.what());
+      throw ConfigurationError(fmt::format("{}: {}; or 8, 32K, 128M, 1G, as nccl-tests", option, error.what()));
     }
   }
   const std::string number = letter ? text.substr(0, text.size() - 1) : text;

@@ -50,7 +50,7 @@ void RunOptions::declare(OptionSet& options) {
 Command RunOptions::command() const {
   RunCommand out;
   out.bench = single("BENCH", bench, "");
-  if (out.bench.empty()) throw ConfigurationError("run needs a BENCH: see \"kernbench list\"");
+  if (out.bench.empty()) throw ConfigurationError("a BENCH is missing: one of \"kernbench list\", or a C++ file");
   out.file = file_options(out.bench);
   out.load = load;
   SimulateOptions& options = out.options;

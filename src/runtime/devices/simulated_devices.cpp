@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/name_format.h"
@@ -16,7 +18,10 @@ namespace kernbench::runtime {
 void check_device(const Simulation& simulation, int device) {
   const int count = simulation.topology().system.sips;
   if (device >= 0 && device < count) return;
-  throw ValueError(fmt::format("The device index is out of range. It must be in [0, {}), but got {}", count, device));
+  const std::string fix =
+      device < 0 ? "" : fmt::format("; more devices: --set system.sips.count={}", std::int64_t{device} + 1);
+  throw ValueError(
+      fmt::format("The device index is out of range. It must be in [0, {}), but got {}{}", count, device, fix));
 }
 
 SimulatedDevices::~SimulatedDevices() {
