@@ -100,6 +100,9 @@ void DeviceOperations::sgd(std::span<const SgdUpdate> updates) {
 void DeviceOperations::adam(std::span<const AdamUpdate> updates) {
   no_kernel("adam", updates.front().parameter);
 }
+void DeviceOperations::root_step(std::span<const RootUpdate> updates) {
+  no_kernel(updates.front().name, updates.front().parameter);
+}
 void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
   no_kernel("scale", tensors.front());
 }

@@ -55,6 +55,22 @@ void check_at_least_zero(const char* what, double value) {
   if (!(value >= 0)) throw ValueError(fmt::format("Invalid {}: {}", what, value));
 }
 
+Tensor kept_or_new(const Tensor& parameter, const char* name, const Tensor& kept, bool is_first) {
+  if (!kept.defined()) return is_first ? torch::empty_like(parameter) : torch::zeros_like(parameter);
+  tensor::check_state(kStep, parameter, name, kept, parameter.scalar_type());
+  return kept;
+}
+
+Tensor number_of_steps(std::int64_t step) {
+  return torch::full({}, step, torch::kLong);
+}
+
+std::int64_t checked_steps(const Tensor& value) {
+  const auto step = value.to(torch::kLong).item<std::int64_t>();
+  if (step < 0) throw ValueError(fmt::format("step must be at least 0, but is {}", step));
+  return step;
+}
+
 std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
   throw ValueError("OptimizerParamState::clone has to be overridden: derive from OptimizerCloneableParamState");
 }

@@ -54,6 +54,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
 
   void sgd(std::span<const tensor::SgdUpdate> updates) override;
   void adam(std::span<const tensor::AdamUpdate> updates) override;
+  void root_step(std::span<const tensor::RootUpdate> updates) override;
   void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor) override;
 
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,

@@ -95,6 +95,33 @@ void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
   launch(std::move(call));
 }
 
+void SimulatedOperations::root_step(std::span<const tensor::RootUpdate> updates) {
+  std::vector<tile::library::RootStep> steps;
+  Call call{.name = updates.front().name, .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
+  for (const tensor::RootUpdate& update : updates) {
+    append(call.written, defined({update.parameter, update.square, update.mean, update.buffer}));
+    call.read.push_back(update.grad);
+    steps.push_back({.parameter = kernel_view(update.parameter, true),
+                     .grad = kernel_view(update.grad, false),
+                     .square = kernel_view(update.square, true),
+                     .mean = written_view(update.mean),
+                     .buffer = written_view(update.buffer),
+                     .keep = as_f32(update.keep),
+                     .add = as_f32(update.add),
+                     .start = as_f32(update.start),
+                     .momentum = as_f32(update.momentum),
+                     .rate = as_f32(update.rate),
+                     .epsilon = as_f32(update.epsilon),
+                     .decay = as_f32(update.decay),
+                     .is_first = update.is_first,
+                     .maximize = update.maximize});
+  }
+  call.body = [steps = std::move(steps)] {
+    for (const auto& step : steps) tile::library::root_step(step);
+  };
+  launch(std::move(call));
+}
+
 void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& factor) {
   std::vector<std::pair<tile::library::View, tile::library::View>> pairs;
   for (const Tensor& tensor : tensors)

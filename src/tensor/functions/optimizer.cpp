@@ -37,6 +37,9 @@ std::vector<Tensor> written_by(const SgdUpdate& update) {
 std::vector<Tensor> written_by(const AdamUpdate& update) {
   return {update.parameter, update.mean, update.square, update.largest};
 }
+std::vector<Tensor> written_by(const RootUpdate& update) {
+  return {update.parameter, update.square, update.mean, update.buffer};
+}
 
 /// The gradient as it counts, with the parameter's share.
 Tensor counted(const Tensor& grad, const Tensor& parameter, double decay, bool maximize) {
@@ -75,11 +78,35 @@ void step_on_host(const AdamUpdate& update) {
   update.parameter.copy_(p - mean * update.step / (square.sqrt() * update.root + update.epsilon));
 }
 
+void step_on_host(const RootUpdate& update) {
+  const Tensor p = update.parameter.to(wide_type(update.parameter.scalar_type()));
+  const Tensor g = counted(update.grad, p, update.decay, update.maximize);
+  const auto kept = [&](const Tensor& tensor) { return tensor.to(p.scalar_type()) * update.keep; };
+  Tensor square = g * update.add * g;
+  square = update.is_first ? square + update.keep * update.start : kept(update.square) + square;
+  update.square.copy_(square);
+  if (update.mean.defined()) {
+    Tensor mean = g * update.add;
+    if (!update.is_first) mean = kept(update.mean) + mean;
+    update.mean.copy_(mean);
+    square = square - mean * mean;
+  }
+  Tensor taken = g / (square.sqrt() + update.epsilon);
+  if (update.buffer.defined()) {
+    if (!update.is_first) taken = update.buffer.to(p.scalar_type()) * update.momentum + taken;
+    update.buffer.copy_(taken);
+  }
+  update.parameter.copy_(p - taken * update.rate);
+}
+
 void step_on_device(DeviceOperations& kernels, std::span<const SgdUpdate> updates) {
   kernels.sgd(updates);
 }
 void step_on_device(DeviceOperations& kernels, std::span<const AdamUpdate> updates) {
   kernels.adam(updates);
+}
+void step_on_device(DeviceOperations& kernels, std::span<const RootUpdate> updates) {
+  kernels.root_step(updates);
 }
 
 template <class Update>
@@ -143,6 +170,9 @@ void take_steps(const char* call, std::span<const SgdUpdate> updates) {
   take(call, updates);
 }
 void take_steps(const char* call, std::span<const AdamUpdate> updates) {
+  take(call, updates);
+}
+void take_steps(const char* call, std::span<const RootUpdate> updates) {
   take(call, updates);
 }
 

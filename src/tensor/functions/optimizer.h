@@ -24,6 +24,7 @@ void check_state(const char* call, const torch::Tensor& parameter, const char* n
 // tensor rounded once. ValueError for memory that must not be written, and then nothing has been.
 void take_steps(const char* call, std::span<const SgdUpdate> updates);
 void take_steps(const char* call, std::span<const AdamUpdate> updates);
+void take_steps(const char* call, std::span<const RootUpdate> updates);
 
 /// Each tensor times `factor`, which has one element: a launch for all floating-point tensors of a device, one each
 /// where the factor is on the host. ValueError for a tensor with several elements in one place, and then nothing has

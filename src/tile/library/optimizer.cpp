@@ -82,6 +82,39 @@ void adam(const AdamStep& step) {
   });
 }
 
+void root_step(const RootStep& step) {
+  std::vector<View> operands{step.parameter, step.grad};
+  if (!step.is_first) {
+    operands.push_back(step.square);
+    if (step.mean) operands.push_back(*step.mean);
+    if (step.buffer) operands.push_back(*step.buffer);
+  }
+  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    const tl::Tile p = taken(tiles[0], block);
+    tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
+    tl::Tile v = g * step.add;
+    if (!step.is_first)
+      v = tl::fma(v, g, taken(tiles[2], block) * step.keep);
+    else
+      v = step.start == 0 ? v * g : tl::fma(v, g, step.keep * step.start);
+    store(step.square, block.offset, v);
+    if (step.mean) {
+      const tl::Tile m = step.is_first ? g * step.add : tl::fma(g, step.add, taken(tiles[3], block) * step.keep);
+      store(*step.mean, block.offset, m);
+      v = tl::fma(m, -m, v);
+    }
+    v = tl::sqrt(v);
+    v = v + step.epsilon;
+    g = g / v;
+    v = tl::Tile();
+    if (step.buffer) {
+      if (!step.is_first) g = tl::fma(taken(tiles.back(), block), step.momentum, g);
+      store(*step.buffer, block.offset, g);
+    }
+    store(step.parameter, block.offset, tl::fma(g, -step.rate, p));
+  });
+}
+
 void scale(const View& x, const View& factor) {
   for_each_held_block({x, factor}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
     store(x, block.offset, tl::cast(tiles[0], DType::f32) * tl::cast(tiles[1], DType::f32));

@@ -24,6 +24,14 @@ struct AdamStep {
   bool is_first = false, maximize = false;
 };
 
+/// As tensor::RootUpdate, in f32.
+struct RootStep {
+  View parameter, grad, square;
+  std::optional<View> mean = {}, buffer = {};
+  float keep = 1, add = 1, start = 0, momentum = 0, rate = 0, epsilon = 0, decay = 0;
+  bool is_first = false, maximize = false;
+};
+
 // Each program makes what it holds of the parameter, so that every replica is written, block by block of at most 16 Ki
 // elements; what is kept lies best as the parameter does. In f32, each written tensor rounded once. TCM: the tiles of
 // two blocks, and five f32 tiles of one.
@@ -40,6 +48,13 @@ void sgd(const SgdStep& step);
 /// Vector work for each element: ten operations, of which one is a division and one a root, one more with a decay, a
 /// shrink or `largest`.
 void adam(const AdamStep& step);
+
+/// g = grad + decay parameter; square = keep square + add g^2; mean = keep mean + add g; d = g / (sqrt(square - mean^2)
+/// + epsilon); buffer = momentum buffer + d; parameter -= rate d, or rate buffer. Loads of three tensors and stores of
+/// two, of one more each with a mean and with a buffer; at first loads of two alone. Vector work for each element:
+/// seven operations, of which one is a division and one a root, four more with a mean, two with a buffer, one with a
+/// decay.
+void root_step(const RootStep& step);
 
 /// x *= factor, which repeats one element. A load, an operation and a store of each element.
 void scale(const View& x, const View& factor);
