@@ -46,10 +46,10 @@ enum class Composition : std::uint8_t {
   gelu_backward,         // g, x
   gelu_tanh_backward,    // g, x
   mse_backward,          // g, x, target; the factor
-  huber_backward,        // g, x, target; the bound, the factor
-  bce_backward,          // g, x, target; the factor
   softmax_backward,      // g, y, the sum of g y
   log_softmax_backward,  // g, y, the sum of g
+  huber_backward,        // g, x, target; the bound, the factor
+  bce_backward,          // g, x, target; the factor
 };
 
 struct ComposedOperation {
