@@ -106,6 +106,15 @@ void DeviceOperations::root_step(std::span<const RootUpdate> updates) {
 void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
   no_kernel("scale", tensors.front());
 }
+void DeviceOperations::zero(std::span<const torch::Tensor> tensors) {
+  no_kernel("zero", tensors.front());
+}
+void DeviceOperations::clamp(std::span<const torch::Tensor> tensors, double, double) {
+  no_kernel("clamp", tensors.front());
+}
+bool DeviceOperations::total_norm(std::span<const torch::Tensor>, double, const torch::Tensor&) {
+  return false;
+}
 void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const MatmulOptions&,
                               const torch::Tensor& out) {
   no_kernel("matmul", out);

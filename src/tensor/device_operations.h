@@ -218,8 +218,14 @@ class DeviceOperations {
   virtual void sgd(std::span<const SgdUpdate> updates);
   virtual void adam(std::span<const AdamUpdate> updates);
   virtual void root_step(std::span<const RootUpdate> updates);
-  /// Each tensor times `factor`, a tensor of one element on their device, likewise.
+  // Of floating-point tensors on one device, in place, likewise.
+  /// Each times `factor`, a tensor of one element there.
   virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+  virtual void zero(std::span<const torch::Tensor> tensors);
+  /// Each element between these; NaN stays.
+  virtual void clamp(std::span<const torch::Tensor> tensors, double low, double high);
+  /// out, of one element, becomes the norm of order p of all elements, in f32. True when it was done.
+  virtual bool total_norm(std::span<const torch::Tensor> tensors, double p, const torch::Tensor& out);
 
   // ---- matrices, joining, choosing -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 #include "kernbench/torch/factories.h"
 #include "nn/optim/updates.h"
 #include "tensor/functions/dispatch.h"
+#include "tensor/functions/optimizer.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::optim {
@@ -146,15 +147,17 @@ std::size_t Optimizer::size() const {
 
 void Optimizer::zero_grad(bool set_to_none, Where where) {
   const tensor::HostCall here("zero_grad", where);
+  std::vector<Tensor> grads;
   for (const OptimizerParamGroup& group : param_groups_) {
     for (const Tensor& parameter : group.params()) {
       Tensor& grad = parameter.mutable_grad();
       if (set_to_none)
         grad = Tensor();
       else if (grad.defined())
-        grad.zero_();
+        grads.push_back(grad);
     }
   }
+  tensor::zero_all("zero_grad", grads);
 }
 
 OrderedDict<std::string, Tensor> Optimizer::state_dict() const {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/promotion.h"
@@ -176,18 +177,75 @@ void take_steps(const char* call, std::span<const RootUpdate> updates) {
   take(call, updates);
 }
 
-void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
-  for (const Tensor& tensor : tensors) check_written(call, tensor);
+namespace {
+
+/// Tensors by what takes them: one launch for those of a device, or a call for each.
+struct Takers {
   std::map<int, std::vector<Tensor>> of_device;
   std::vector<Tensor> alone;
+};
+
+Takers takers_of(std::span<const Tensor> tensors) {
+  Takers takers;
   for (const Tensor& tensor : tensors) {
-    if (factor.is_cpu() || tensor.is_cpu() || !tensor.is_floating_point())
-      alone.push_back(tensor);
-    else if (tensor.numel() > 0)
-      of_device[tensor.device().index()].push_back(tensor);
+    if (tensor.is_cpu() || !tensor.is_floating_point() || tensor.numel() == 0)
+      takers.alone.push_back(tensor);
+    else
+      takers.of_device[tensor.device().index()].push_back(tensor);
   }
-  for (const Tensor& tensor : alone) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
-  for (const auto& [device, group] : of_device) device_kernels(call).scale(group, factor.to(group.front().device()));
+  return takers;
+}
+
+Takers checked_takers_of(const char* call, std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) check_written(call, tensor);
+  return takers_of(tensors);
+}
+
+Tensor norm_of(const Tensor& tensor, double p) {
+  return std::isinf(p) && p > 0 ? tensor.abs().max() : tensor.norm(p);
+}
+
+}  // namespace
+
+void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
+  const Takers takers = checked_takers_of(call, tensors);
+  for (const Tensor& tensor : takers.alone) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
+  for (const auto& [device, group] : takers.of_device) {
+    if (factor.is_cpu()) {
+      for (const Tensor& tensor : group) tensor.mul_(factor);
+    } else {
+      device_kernels(call).scale(group, factor.to(group.front().device()));
+    }
+  }
+}
+
+void zero_all(const char* call, std::span<const Tensor> tensors) {
+  const Takers takers = checked_takers_of(call, tensors);
+  for (const Tensor& tensor : takers.alone) tensor.zero_();
+  for (const auto& [device, group] : takers.of_device) device_kernels(call).zero(group);
+}
+
+void clamp_all(const char* call, std::span<const Tensor> tensors, double low, double high) {
+  const Takers takers = checked_takers_of(call, tensors);
+  for (const Tensor& tensor : takers.alone) tensor.clamp_(low, high);
+  for (const auto& [device, group] : takers.of_device) device_kernels(call).clamp(group, low, high);
+}
+
+std::vector<Tensor> norms_of(const char* call, std::span<const Tensor> tensors, double p) {
+  const Takers takers = takers_of(tensors);
+  std::vector<Tensor> norms;
+  for (const Tensor& tensor : takers.alone) norms.push_back(norm_of(tensor, p));
+  for (const auto& [device, group] : takers.of_device) {
+    DType type = group.front().scalar_type();
+    for (const Tensor& tensor : group) type = torch::promote_types(type, tensor.scalar_type());
+    const Tensor of_all = torch::empty({}, group.front().options().dtype(type));
+    if (group.size() > 1 && device_kernels(call).total_norm(group, p, of_all)) {
+      norms.push_back(of_all);
+    } else {
+      for (const Tensor& tensor : group) norms.push_back(norm_of(tensor, p));
+    }
+  }
+  return norms;
 }
 
 }  // namespace kernbench::tensor

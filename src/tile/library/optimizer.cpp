@@ -121,4 +121,19 @@ void scale(const View& x, const View& factor) {
   });
 }
 
+void clamp(const View& x, float low, float high) {
+  for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    store(x, block.offset, tl::clamp(tl::cast(tiles[0], DType::f32), low, high));
+  });
+}
+
+void zero(const View& x) {
+  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * kTilesMade), 1, kLargestBlock);
+  for (const Box& box : share_of(x, Share::held)) {
+    for_each_block(box, block_shape(box.shape, limit), [&](const tl::Extents& at, const tl::Extents& shape) {
+      store(x, at, tl::full(shape, 0, x.dtype()));
+    });
+  }
+}
+
 }  // namespace kernbench::tile::library

@@ -1,4 +1,5 @@
-// Library kernels: a step of an optimiser, which reads a parameter and what its steps keep once and writes them once.
+// Library kernels: a step of an optimiser, which reads a parameter and what its steps keep once and writes them once;
+// what is done to gradients in place.
 #pragma once
 
 #include <optional>
@@ -58,5 +59,9 @@ void root_step(const RootStep& step);
 
 /// x *= factor, which repeats one element. A load, an operation and a store of each element.
 void scale(const View& x, const View& factor);
+/// x = min(max(x, low), high), where NaN stays. A load, two operations and a store of each element.
+void clamp(const View& x, float low, float high);
+/// A store of each element. TCM: a block.
+void zero(const View& x);
 
 }  // namespace kernbench::tile::library
