@@ -52,8 +52,7 @@ void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_nor
   const tensor::HostCall here("clip_grads_with_norm_", where);
   const std::vector<Tensor> grads = grads_of(parameters);
   if (grads.empty()) return;
-  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
-  tensor::scale_all("clip_grads_with_norm_", grads, scale);
+  tensor::scale_all("clip_grads_with_norm_", grads, total_norm, max_norm);
 }
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,

@@ -103,7 +103,7 @@ void DeviceOperations::adam(std::span<const AdamUpdate> updates) {
 void DeviceOperations::root_step(std::span<const RootUpdate> updates) {
   no_kernel(updates.front().name, updates.front().parameter);
 }
-void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
+void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&, double) {
   no_kernel("scale", tensors.front());
 }
 void DeviceOperations::zero(std::span<const torch::Tensor> tensors) {

@@ -219,8 +219,8 @@ class DeviceOperations {
   virtual void adam(std::span<const AdamUpdate> updates);
   virtual void root_step(std::span<const RootUpdate> updates);
   // Of floating-point tensors on one device, in place, likewise.
-  /// Each times `factor`, a tensor of one element there.
-  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+  /// Each times max_norm / (total_norm + 1e-6) where that is below 1; `total_norm` is a tensor of one element there.
+  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& total_norm, double max_norm);
   virtual void zero(std::span<const torch::Tensor> tensors);
   /// Each element between these; NaN stays.
   virtual void clamp(std::span<const torch::Tensor> tensors, double low, double high);

@@ -211,32 +211,6 @@ const std::vector<Case>& cases() {
        [](T x, T, T) { return torch::_softmax_backward_data(x, x.softmax(-1), -1, x.scalar_type()); }, 4},
       {"log_softmax backward", Kind::floats,
        [](T x, T, T) { return torch::_log_softmax_backward_data(x, x.log_softmax(-1), -1, x.scalar_type()); }, 4},
-      {"smooth_l1_loss backward", Kind::floats,
-       [](T x, T y, T) { return torch::smooth_l1_loss_backward(x, x, y.expand(x.sizes()), torch::Reduction::None, 0.5); },
-       4},
-      {"huber_loss backward", Kind::floats,
-       [](T x, T y, T) {
-         return torch::huber_loss_backward(x.select(0, 0).select(0, 0), x, y.expand(x.sizes()), torch::Reduction::Mean,
-                                           0.5);
-       },
-       4},
-      {"binary_cross_entropy backward", Kind::floats,
-       [](T x, T y, T) {
-         return torch::binary_cross_entropy_backward(x, x.sigmoid(), y.expand(x.sizes()).sigmoid(), x,
-                                                     torch::Reduction::None);
-       },
-       64},
-      {"nll_loss backward", Kind::floats,
-       [](T x, T y, T) {
-         const Tensor weight = y.select(0, 0).abs().add(0.5), classes = classes_of(x);
-         const auto [loss, total] = torch::nll_loss_forward(x, classes, weight, torch::Reduction::Mean, 1);
-         return torch::nll_loss_backward(loss, x, classes, weight, torch::Reduction::Mean, 1, total);
-       },
-       64},
-      {"nll_loss backward of each line", Kind::floats,
-       [](T x, T, T) {
-         return torch::nll_loss_backward(x.select(1, 0), x, classes_of(x), {}, torch::Reduction::None, -100, x);
-       }},
       {"elu", Kind::floats, [](T x, T, T) { return torch::elu(x, 0.5, 1.5, 0.7); }, 2},
       {"selu", Kind::floats, [](T x, T, T) { return torch::selu(x); }},
       {"mish", Kind::floats, [](T x, T, T) { return torch::mish(x); }},

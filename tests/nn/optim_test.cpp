@@ -524,6 +524,16 @@ TEST(ClipGradNorm, ScalesAllGradientsOfADeviceInOneLaunch) {
             1);
 }
 
+TEST(ClipGradNorm, TakesThreeLaunches) {
+  EXPECT_THAT(
+      launches_on_grads([](const Parameters& parameters) { nn::utils::clip_grad_norm_(parameters[5], 0.5); }).back(),
+      "scale");
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) {
+                nn::utils::clip_grad_norm_({parameters[0], parameters[1], parameters[3]}, 0.5);
+              }),
+              ElementsAre("norm", "norm", "scale"));
+}
+
 TEST(ClipGradNorm, ThatIsRefusedHasScaledNothing) {
   on_tiny([] {
     const Tensor a = torch::ones({3}), b = torch::ones({3});
@@ -531,6 +541,8 @@ TEST(ClipGradNorm, ThatIsRefusedHasScaledNothing) {
     b.mutable_grad() = torch::ones({1}).expand({3});
     EXPECT_THAT(error_of([&] { torch::nn::utils::clip_grad_norm_({a, b}, 0.5); }),
                 HasSubstr("clip_grads_with_norm_: unsupported operation: more than one element"));
+    EXPECT_THAT(error_of([&] { torch::nn::utils::clip_grads_with_norm_({a}, 0.5, torch::ones({2})); }),
+                HasSubstr("total_norm must have one element"));
     EXPECT_TRUE(torch::equal(a.grad(), torch::ones({3})));
   });
 }

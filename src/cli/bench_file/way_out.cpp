@@ -58,6 +58,11 @@ std::string_view way_out_of(const std::string& message) {
   const std::vector<std::string_view> names = quoted_names(message);
   for (const WayOut& way : kWaysOut)
     if (std::ranges::find(names, way.name) != names.end()) return way.text;
+  const auto is_gradient = [](std::string_view name) {
+    return name.ends_with("_backward") || name.ends_with("_backward_data") || name.ends_with("_loss_forward");
+  };
+  if (std::ranges::any_of(names, is_gradient))
+    return "#include <kernbench/torch/backward.h>, if it is one of those that docs/training.md lists";
   if (message.find("torch::nn") != std::string::npos)
     return "#include <kernbench/nn.h>, if it is one of the modules that docs/modules.md lists";
   if (message.find("torch::optim") != std::string::npos)

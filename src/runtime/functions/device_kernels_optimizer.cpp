@@ -132,17 +132,13 @@ void SimulatedOperations::root_step(std::span<const tensor::RootUpdate> updates)
   launch(std::move(call));
 }
 
-void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& factor) {
-  std::vector<std::pair<library::View, library::View>> pairs;
-  for (const Tensor& tensor : tensors)
-    pairs.emplace_back(kernel_view(tensor, true), kernel_view(factor.expand(tensor.sizes()), false));
+void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& total_norm, double max_norm) {
   launch({.name = "scale",
           .written = {tensors.begin(), tensors.end()},
-          .read = {factor},
+          .read = {total_norm},
           .pes = holders(tensors),
-          .body = [pairs = std::move(pairs)] {
-            for (const auto& [x, times] : pairs) library::scale(x, times);
-          }});
+          .body = [views = views_of(tensors, true), norm = kernel_view(total_norm.view({1}), false),
+                   most = as_f32(max_norm)] { library::scale(views, norm, most); }});
 }
 
 void SimulatedOperations::zero(std::span<const Tensor> tensors) {

@@ -207,16 +207,19 @@ Tensor norm_of(const Tensor& tensor, double p) {
 
 }  // namespace
 
-void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
+void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& total_norm, double max_norm) {
+  if (total_norm.numel() != 1) fail(call, "total_norm must have one element, but is " + describe(total_norm));
   const Takers takers = checked_takers_of(call, tensors);
-  for (const Tensor& tensor : takers.alone) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
+  std::vector<Tensor> by_calls = takers.alone;
   for (const auto& [device, group] : takers.of_device) {
-    if (factor.is_cpu()) {
-      for (const Tensor& tensor : group) tensor.mul_(factor);
-    } else {
-      device_kernels(call).scale(group, factor.to(group.front().device()));
-    }
+    if (total_norm.is_cpu())
+      by_calls.insert(by_calls.end(), group.begin(), group.end());
+    else
+      device_kernels(call).scale(group, total_norm.to(group.front().device()), max_norm);
   }
+  if (by_calls.empty()) return;
+  const Tensor factor = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
+  for (const Tensor& tensor : by_calls) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
 }
 
 void zero_all(const char* call, std::span<const Tensor> tensors) {

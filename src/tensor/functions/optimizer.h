@@ -29,8 +29,10 @@ void take_steps(const char* call, std::span<const RootUpdate> updates);
 
 // A launch for all floating-point tensors of a device, as those are of which gradients consist. ValueError for a tensor
 // with several elements in one place, and then nothing has been written.
-/// Each tensor times `factor`, which has one element; a launch each where it is on the host.
-void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+/// Each tensor times max_norm / (total_norm + 1e-6) where that is below 1; `total_norm` has one element. A launch each
+/// where it is on the host.
+void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& total_norm,
+               double max_norm);
 void zero_all(const char* call, std::span<const torch::Tensor> tensors);
 void clamp_all(const char* call, std::span<const torch::Tensor> tensors, double low, double high);
 

@@ -115,10 +115,17 @@ void root_step(const RootStep& step) {
   });
 }
 
-void scale(const View& x, const View& factor) {
-  for_each_held_block({x, factor}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
-    store(x, block.offset, tl::cast(tiles[0], DType::f32) * tl::cast(tiles[1], DType::f32));
-  });
+void scale(const std::vector<View>& tensors, const View& total_norm, float max_norm) {
+  const tl::Tile norm = tl::cast(load(total_norm, {0}, {1}), DType::f32);
+  const tl::Tile factor = tl::minimum(max_norm / (norm + 1e-6F), 1, tl::PropagateNan::all);
+  for (const View& x : tensors) {
+    tl::Extents one = x.sizes;
+    for (std::size_t d = 0; d < one.size(); ++d) one[d] = 1;
+    const tl::Tile times = tl::reshape(factor, one);
+    for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+      store(x, block.offset, tl::cast(tiles[0], DType::f32) * times);
+    });
+  }
 }
 
 void clamp(const View& x, float low, float high) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tile/library/view.h"
 
@@ -57,8 +58,9 @@ void adam(const AdamStep& step);
 /// decay.
 void root_step(const RootStep& step);
 
-/// x *= factor, which repeats one element. A load, an operation and a store of each element.
-void scale(const View& x, const View& factor);
+/// Each tensor times max_norm / (total_norm + 1e-6) where that is below 1; total_norm has the shape [1]. A load, an
+/// operation and a store of each element.
+void scale(const std::vector<View>& tensors, const View& total_norm, float max_norm);
 /// x = min(max(x, low), high), where NaN stays. A load, two operations and a store of each element.
 void clamp(const View& x, float low, float high);
 /// A store of each element. TCM: a block.

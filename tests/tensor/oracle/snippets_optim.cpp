@@ -128,8 +128,8 @@ std::vector<Snippet> optim_snippets() {
            const torch::Tensor of_loss = reduction == torch::Reduction::None ? grad : half;
            show_all(out, torch::smooth_l1_loss_backward(of_loss, x, grad, reduction, 0.75) + 8,
                     torch::huber_loss_backward(of_loss, x, grad, reduction, 0.75) + 8,
-                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), {}, reduction) + 8,
-                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), x, reduction) + 8);
+                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), {}, reduction) + 32,
+                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), x, reduction) + 32);
          }
          show_all(out, torch::smooth_l1_loss_backward(half, x, grad, torch::Reduction::Sum, 0) + 8,
                   torch::binary_cross_entropy_backward(half, torch::tensor({0.0F, 1.0F, 1.0F}),
