@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tensor/functions/optimizer.h"
 #include "tensor/host_call.h"
 #include "tensor/promotion.h"
 
@@ -228,17 +229,15 @@ void Module::train(bool on) {
 
 void Module::zero_grad(bool set_to_none, Where where) {
   const tensor::HostCall here("zero_grad", where);
-  for (const auto& child : children_) {
-    if (child.value()) child.value()->zero_grad(set_to_none, where);
-  }
-  for (const auto& item : parameters_) {
-    if (!item.value().defined()) continue;
-    Tensor& grad = item.value().mutable_grad();
+  std::vector<Tensor> grads;
+  for (const Tensor& parameter : parameters()) {
+    Tensor& grad = parameter.mutable_grad();
     if (set_to_none)
       grad = Tensor();
     else if (grad.defined())
-      grad.zero_();
+      grads.push_back(grad);
   }
+  tensor::zero_all("zero_grad", grads);
 }
 
 void Module::to(const TensorOptions& options, bool non_blocking, Where where) {

@@ -25,12 +25,8 @@ std::vector<Tensor> grads_of(const std::vector<Tensor>& parameters) {
 Tensor norm_of(const std::vector<Tensor>& grads, double norm_type) {
   if (norm_type == 0) return torch::full({}, static_cast<double>(grads.size()));
   const bool largest = norm_type == std::numeric_limits<double>::infinity();
-  std::vector<Tensor> norms;
-  norms.reserve(grads.size());
-  for (const Tensor& grad : grads) {
-    const Tensor norm = largest ? grad.abs().max() : grad.norm(norm_type);
-    norms.push_back(norm.to(grads.front().device()));
-  }
+  std::vector<Tensor> norms = tensor::norms_of("get_total_norm", grads, norm_type);
+  for (Tensor& norm : norms) norm = norm.to(grads.front().device());
   if (norms.size() == 1) return norms.front();
   const Tensor all = torch::stack(norms);
   return largest ? all.max() : all.norm(norm_type);
@@ -56,8 +52,7 @@ void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_nor
   const tensor::HostCall here("clip_grads_with_norm_", where);
   const std::vector<Tensor> grads = grads_of(parameters);
   if (grads.empty()) return;
-  const Tensor scale = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
-  tensor::scale_all("clip_grads_with_norm_", grads, scale);
+  tensor::scale_all("clip_grads_with_norm_", grads, total_norm, max_norm);
 }
 
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
@@ -82,7 +77,7 @@ double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_typ
 
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value, Where where) {
   const tensor::HostCall here("clip_grad_value_", where);
-  for (const Tensor& grad : grads_of(parameters)) Tensor(grad).clamp_(-clip_value, clip_value);
+  tensor::clamp_all("clip_grad_value_", grads_of(parameters), -clip_value, clip_value);
 }
 
 void clip_grad_value_(std::initializer_list<Tensor> parameters, double clip_value, Where where) {

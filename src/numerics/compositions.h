@@ -260,6 +260,20 @@ typename Math::Value mse_backward(const typename Math::Value& g, const typename 
                                   const typename Math::Value& target, double factor) {
   return (x - target) * Math::number(factor) * g;
 }
+/// The difference, between -bound and bound.
+template <class Math>
+typename Math::Value huber_backward(const typename Math::Value& g, const typename Math::Value& x,
+                                    const typename Math::Value& target, double bound, double factor) {
+  const auto capped = Math::at_most(Math::at_least(x - target, Math::number(-bound)), Math::number(bound));
+  return capped * Math::number(factor) * g;
+}
+/// Of probabilities x: (x - target) / (x (1 - x)), where PyTorch's divisor is 1e-12 at least.
+template <class Math>
+typename Math::Value bce_backward(const typename Math::Value& g, const typename Math::Value& x,
+                                  const typename Math::Value& target, double factor) {
+  const auto divisor = Math::at_least((Math::number(1) - x) * x, Math::number(1e-12));
+  return (x - target) / divisor * Math::number(factor) * g;
+}
 template <class Math>
 typename Math::Value softmax_backward(const typename Math::Value& g, const typename Math::Value& y,
                                       const typename Math::Value& sum) {
@@ -288,6 +302,8 @@ constexpr std::size_t operand_count(Composition kind) {
     case Composition::addcmul:
     case Composition::addcdiv:
     case Composition::mse_backward:
+    case Composition::huber_backward:
+    case Composition::bce_backward:
     case Composition::softmax_backward:
     case Composition::log_softmax_backward:
       return 3;
@@ -333,6 +349,10 @@ typename Math::Value composed(const std::array<double, 3>& numbers, const typena
     return gelu_tanh_backward<Math>(x[0], x[1]);
   else if constexpr (kKind == Composition::mse_backward)
     return mse_backward<Math>(x[0], x[1], x[2], numbers[0]);
+  else if constexpr (kKind == Composition::huber_backward)
+    return huber_backward<Math>(x[0], x[1], x[2], numbers[0], numbers[1]);
+  else if constexpr (kKind == Composition::bce_backward)
+    return bce_backward<Math>(x[0], x[1], x[2], numbers[0]);
   else if constexpr (kKind == Composition::softmax_backward)
     return softmax_backward<Math>(x[0], x[1], x[2]);
   else if constexpr (kKind == Composition::log_softmax_backward)
@@ -380,6 +400,10 @@ decltype(auto) visit_composition(Composition kind, Visit&& visit) {
       return with.template operator()<Composition::gelu_tanh_backward>();
     case Composition::mse_backward:
       return with.template operator()<Composition::mse_backward>();
+    case Composition::huber_backward:
+      return with.template operator()<Composition::huber_backward>();
+    case Composition::bce_backward:
+      return with.template operator()<Composition::bce_backward>();
     case Composition::softmax_backward:
       return with.template operator()<Composition::softmax_backward>();
     case Composition::log_softmax_backward:

@@ -48,6 +48,8 @@ enum class Composition : std::uint8_t {
   mse_backward,          // g, x, target; the factor
   softmax_backward,      // g, y, the sum of g y
   log_softmax_backward,  // g, y, the sum of g
+  huber_backward,        // g, x, target; the bound, the factor
+  bce_backward,          // g, x, target; the factor
 };
 
 struct ComposedOperation {

@@ -100,8 +100,20 @@ void DeviceOperations::sgd(std::span<const SgdUpdate> updates) {
 void DeviceOperations::adam(std::span<const AdamUpdate> updates) {
   no_kernel("adam", updates.front().parameter);
 }
-void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&) {
+void DeviceOperations::root_step(std::span<const RootUpdate> updates) {
+  no_kernel(updates.front().name, updates.front().parameter);
+}
+void DeviceOperations::scale(std::span<const torch::Tensor> tensors, const torch::Tensor&, double) {
   no_kernel("scale", tensors.front());
+}
+void DeviceOperations::zero(std::span<const torch::Tensor> tensors) {
+  no_kernel("zero", tensors.front());
+}
+void DeviceOperations::clamp(std::span<const torch::Tensor> tensors, double, double) {
+  no_kernel("clamp", tensors.front());
+}
+bool DeviceOperations::total_norm(std::span<const torch::Tensor>, double, const torch::Tensor&) {
+  return false;
 }
 void DeviceOperations::matmul(const torch::Tensor&, const torch::Tensor&, const MatmulOptions&,
                               const torch::Tensor& out) {

@@ -109,6 +109,23 @@ struct AdamUpdate {
   bool maximize = false;  // the gradient counts the other way
 };
 
+/// A step of RMSprop or Adagrad of one parameter: the gradient over the root of a running sum of its squares. All
+/// tensors have its shape; all but the gradient are written.
+struct RootUpdate {
+  const char* name = "";  // of the launch
+  torch::Tensor parameter, grad, square;
+  torch::Tensor mean = {};    // of the gradient, whose square is taken from the sum; may be undefined
+  torch::Tensor buffer = {};  // the running sum of what is taken from the parameter; undefined without momentum
+  double keep = 1, add = 1;   // shares of the sum and of the squares in the sum, and in the mean
+  double start = 0;           // each element of the sum before the first step
+  double momentum = 0;        // share of the buffer in the buffer
+  double rate = 0;            // of what is taken from the parameter
+  double epsilon = 0;
+  double decay = 0;       // times the parameter is added to the gradient
+  bool is_first = false;  // nobody has written the sum, the mean and the buffer
+  bool maximize = false;  // the gradient counts the other way
+};
+
 /// layer_norm, or rms_norm, over the last `dimensions` dimensions of x, or of x + residual, which `sum` then becomes.
 /// Weight and bias have the shape of these; all but x may be undefined.
 struct Norm {
@@ -200,8 +217,15 @@ class DeviceOperations {
   // on one device. What a parameter's steps keep lies best as the parameter does.
   virtual void sgd(std::span<const SgdUpdate> updates);
   virtual void adam(std::span<const AdamUpdate> updates);
-  /// Each tensor times `factor`, a tensor of one element on their device, likewise.
-  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+  virtual void root_step(std::span<const RootUpdate> updates);
+  // Of floating-point tensors on one device, in place, likewise.
+  /// Each times max_norm / (total_norm + 1e-6) where that is below 1; `total_norm` is a tensor of one element there.
+  virtual void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& total_norm, double max_norm);
+  virtual void zero(std::span<const torch::Tensor> tensors);
+  /// Each element between these; NaN stays.
+  virtual void clamp(std::span<const torch::Tensor> tensors, double low, double high);
+  /// out, of one element, becomes the norm of order p of all elements, in f32. True when it was done.
+  virtual bool total_norm(std::span<const torch::Tensor> tensors, double p, const torch::Tensor& out);
 
   // ---- matrices, joining, choosing -----------------------------------------------------------------------------
 

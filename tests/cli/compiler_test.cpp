@@ -12,6 +12,7 @@
 #include "cli/bench_file/compile_cache.h"
 #include "cli/bench_file/content_hash.h"
 #include "cli/bench_file/shared_library.h"
+#include "cli/bench_file/way_out.h"
 #include "kernbench/error.h"
 #include "process.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(CompilerTest, PathsAndSourceSuffixesAreFiles) {
@@ -64,6 +66,20 @@ TEST(CompilerTest, TheFirstErrorIsFoundAmongWarningsAndColours) {
   EXPECT_EQ(coloured.where, "a.cpp:1:10");
   EXPECT_EQ(coloured.message, "x.h: No such file");
   EXPECT_EQ(first_error("ld: cannot find -lx\n", "a.cpp").where, "");
+}
+
+TEST(CompilerTest, ANameOfLibtorchThatThereIsNotHasAWayOut) {
+  const auto way_out = [](const std::string& message) { return std::string(way_out_of(message)); };
+  EXPECT_THAT(way_out("‘class kernbench::torch::Tensor’ has no member named ‘backward’"), HasSubstr("mutable_grad()"));
+  EXPECT_THAT(way_out("no member named 'backward' in 'kernbench::torch::Tensor'"), HasSubstr("docs/training.md"));
+  EXPECT_THAT(way_out("‘torch::autograd’ has not been declared"), HasSubstr("there is no tape"));
+  EXPECT_THAT(way_out("‘save’ is not a member of ‘torch’"), HasSubstr("safetensors::save_file"));
+  EXPECT_THAT(way_out("‘kCUDA’ is not a member of ‘torch’"), HasSubstr("the device is \"ahbm\""));
+  EXPECT_THAT(way_out("‘Conv2d’ is not a member of ‘kernbench::torch::nn’"), HasSubstr("docs/modules.md"));
+  EXPECT_THAT(way_out("‘LBFGS’ is not a member of ‘kernbench::torch::optim’"), HasSubstr("docs/training.md lists"));
+  EXPECT_THAT(way_out("‘nll_loss_backward’ is not a member of ‘torch’"), HasSubstr("kernbench/torch/backward.h"));
+  EXPECT_EQ(way_out("‘data’ was not declared in this scope"), "");
+  EXPECT_EQ(way_out("cannot convert ‘kernbench::torch::Tensor’ to ‘data’"), "");
 }
 
 TEST(CompilerTest, DependenciesAreReadFromAMakeRule) {

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "kernbench/torch/backward.h"
 #include "support.h"
 
 namespace kernbench {
@@ -52,6 +55,90 @@ TEST(DeviceLosses, AgreeWithTheHostOnAShippedMachine) {
   });
   EXPECT_FALSE(result.error) << result.error->message;
   EXPECT_GT(result.launches.size(), 40u);
+}
+
+/// (loss(x + step) - loss(x - step)) / (2 step) for each element of x, in f64.
+std::vector<double> central_differences(const Tensor& x, const std::function<Tensor(const Tensor&)>& loss) {
+  constexpr double kStep = 1e-4;
+  std::vector<double> slopes;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const auto beside = [&](double step) {
+      const Tensor moved = x.clone();
+      moved.view({-1}).select(0, i).add_(step);
+      return loss(moved).item<double>();
+    };
+    slopes.push_back((beside(kStep) - beside(-kStep)) / (2 * kStep));
+  }
+  return slopes;
+}
+
+TEST(GradientsOfLosses, AreTheirCentralDifferences) {
+  const RunResult result = simulate({.topology = "tiny"}, [] {
+    torch::manual_seed(5);
+    const auto wide = torch::kDouble;
+    const Tensor x = torch::randn({6, 4}).to(wide) * 2, goals = torch::randn({6, 4}).to(wide);
+    const Tensor weight = torch::tensor({0.5, 2.0, 1.5, 1.0}).to(wide), half = torch::full({}, 0.5, wide);
+    const Tensor classes = torch::tensor({3, 0, 1, 1, 2, 3});
+    for (const auto r : {torch::Reduction::Mean, torch::Reduction::Sum}) {
+      const auto agree = [&](const Tensor& grad, const Tensor& at, const std::function<Tensor(const Tensor&)>& loss) {
+        expect_near(grad, central_differences(at, [&](const Tensor& y) { return loss(y) * half; }), 1e-5, 1e-6, "loss");
+      };
+      for (const std::int64_t ignored : {-100, 1}) {
+        for (const auto& w : {std::optional<Tensor>(), std::optional(weight)}) {
+          const Tensor total = std::get<1>(torch::nll_loss_forward(x, classes, w, r, ignored));
+          agree(torch::nll_loss_backward(half, x, classes, w, r, ignored, total), x,
+                [&](const Tensor& y) { return torch::nll_loss(y, classes, w, r, ignored); });
+        }
+      }
+      agree(torch::smooth_l1_loss_backward(half, x, goals, r, 0.75), x,
+            [&](const Tensor& y) { return torch::smooth_l1_loss(y, goals, r, 0.75); });
+      agree(torch::smooth_l1_loss_backward(half, x, goals, r, 0), x,
+            [&](const Tensor& y) { return torch::l1_loss(y, goals, r); });
+      agree(torch::huber_loss_backward(half, x, goals, r, 0.75), x,
+            [&](const Tensor& y) { return torch::huber_loss(y, goals, r, 0.75); });
+      agree(torch::binary_cross_entropy_backward(half, x.sigmoid(), goals.sigmoid(), goals, r), x.sigmoid(),
+            [&](const Tensor& y) { return torch::binary_cross_entropy(y, goals.sigmoid(), goals, r); });
+    }
+  });
+  EXPECT_FALSE(result.error) << result.error->message;
+}
+
+TEST(GradientsOfLosses, OnADeviceAreThoseOfTheHost) {
+  const RunResult result = simulate({.topology = "tiny"}, [] {
+    torch::manual_seed(6);
+    const Tensor classes = torch::randint(37, {29});
+    for (const auto type : {torch::kFloat, torch::kBFloat16}) {
+      const Tensor x = torch::randn({29, 37}, type), goals = torch::randn({29, 37}, type);
+      const Tensor weight = torch::rand({37}, type), half = torch::full({}, 0.5, type);
+      const auto agree = [&](const std::function<Tensor(const std::function<Tensor(const Tensor&)>& at)>& gradient) {
+        const Tensor host = gradient([](const Tensor& tensor) { return tensor; });
+        const Tensor device = gradient([](const Tensor& tensor) { return tensor.to("ahbm"); });
+        ASSERT_TRUE(device.device().is_ahbm());
+        EXPECT_EQ(device.scalar_type(), type);
+        const double unit = type == torch::kFloat ? 1e-6 : 8e-3;
+        expect_near(device, elements(host), 4 * unit, unit, "gradient");
+      };
+      for (const auto r : {torch::Reduction::None, torch::Reduction::Mean}) {
+        const Tensor of_loss = r == torch::Reduction::None ? goals : half,
+                     of_lines = r == torch::Reduction::None ? goals.select(1, 0) : half;
+        agree([&](const auto& at) { return torch::smooth_l1_loss_backward(at(of_loss), at(x), at(goals), r, 0.5); });
+        agree([&](const auto& at) { return torch::smooth_l1_loss_backward(at(of_loss), at(x), at(goals), r, 0); });
+        agree([&](const auto& at) { return torch::huber_loss_backward(at(of_loss), at(x), at(goals), r, 0.5); });
+        agree([&](const auto& at) {
+          return torch::binary_cross_entropy_backward(at(of_loss), at(x.sigmoid()), at(goals.sigmoid()), at(x), r);
+        });
+        agree([&](const auto& at) {
+          const Tensor total = std::get<1>(torch::nll_loss_forward(at(x), at(classes), at(weight), r, 3));
+          return torch::nll_loss_backward(at(of_lines), at(x), at(classes), at(weight), r, 3, total);
+        });
+        agree([&](const auto& at) {
+          const Tensor total = std::get<1>(torch::nll_loss_forward(at(x), at(classes), {}, r, -100));
+          return torch::nll_loss_backward(at(of_lines), at(x), at(classes), {}, r, -100, total);
+        });
+      }
+    }
+  });
+  EXPECT_FALSE(result.error) << result.error->message;
 }
 
 TEST(DeviceLosses, OfNothingAreThoseOfTheHost) {

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support.h"
@@ -120,6 +122,66 @@ TEST(Dropout, OnADeviceIsOneLaunchWithTheBitsOfTheHost) {
   });
   ASSERT_EQ(result.launches.size(), calls);
   for (const auto& launch : result.launches) EXPECT_EQ(launch.kernel, "dropout");
+}
+
+/// Mean and deviation of a normal distribution between a and b (Johnson, Kotz and Balakrishnan, volume 1, 13.10).
+std::pair<double, double> truncated(double a, double b) {
+  const auto density = [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); };
+  const double share = 0.5 * (std::erfc(-b / std::numbers::sqrt2) - std::erfc(-a / std::numbers::sqrt2));
+  const double mean = (density(a) - density(b)) / share;
+  return {mean, std::sqrt(1 + (a * density(a) - b * density(b)) / share - mean * mean)};
+}
+
+TEST(FirstValues, OfATruncatedNormalLieWithinItsBoundsAndAreSpreadAsIt) {
+  on_tiny([] {
+    for (const auto& [a, b] : {std::pair(-2.0, 2.0), std::pair(-0.5, 3.0), std::pair(1.5, 4.0)}) {
+      for (const char* const device : {"cpu", "ahbm"}) {
+        torch::manual_seed(7);
+        const Tensor drawn = init::trunc_normal_(torch::empty({200, 100}).to(device), 3, 0.5, 3 + 0.5 * a, 3 + 0.5 * b);
+        const Tensor unit = (drawn.cpu().to(kDouble) - 3) / 0.5;
+        const auto [mean, deviation] = truncated(a, b);
+        EXPECT_NEAR(unit.mean().item<double>(), mean, 0.02) << a << device;
+        EXPECT_NEAR(unit.std().item<double>(), deviation, 0.02) << a << device;
+        EXPECT_GE(unit.min().item<double>(), a - 1e-6);
+        EXPECT_LE(unit.max().item<double>(), b + 1e-6);
+        EXPECT_LT(unit.min().item<double>(), a + 0.05) << "the whole range";
+      }
+    }
+    EXPECT_TRUE(torch::equal(init::trunc_normal_(torch::empty({3}), 5, 0), torch::full({3}, 2.0)));
+    EXPECT_THROW(init::trunc_normal_(torch::empty({3}), 0, -1), ValueError);
+    EXPECT_THROW(init::trunc_normal_(torch::empty({3}), 0, 1, 1, -1), ValueError);
+  });
+}
+
+TEST(FirstValues, OfATruncatedNormalAreItsQuantiles) {
+  on_tiny([] {
+    // The same uniform numbers: their shares below are even again.
+    const Tensor drawn = init::trunc_normal_(torch::empty({20000}), 0, 1, -6, 6);
+    for (const double x : {-2.0, -1.0, 0.0, 0.5, 1.5}) {
+      const double below = drawn.lt(x).sum().item<double>() / 20000;
+      EXPECT_NEAR(below, 0.5 * std::erfc(-x / std::numbers::sqrt2), 0.01) << x;
+    }
+  });
+}
+
+// A matrix of that size has no room in a memory.
+TEST(FirstValues, ThatNobodyLooksAtAreNotMade) {
+  on_tiny([] {
+    const std::int64_t rows = std::int64_t{1} << 22;
+    EXPECT_EQ(init::orthogonal_(torch::empty({rows, rows})).size(1), rows);
+    EXPECT_EQ(init::trunc_normal_(torch::empty({rows, rows}, kHalf)).size(1), rows);
+  });
+}
+
+TEST(FirstValues, ThatAreOrthogonalAreSoOnADeviceToo) {
+  on_tiny([] {
+    torch::manual_seed(3);
+    const Tensor host = init::orthogonal_(torch::empty({24, 40}), 2);
+    torch::manual_seed(3);
+    const Tensor device = init::orthogonal_(torch::empty({24, 40}).to("ahbm"), 2);
+    EXPECT_TRUE(torch::equal(device.cpu(), host));
+    EXPECT_TRUE(torch::allclose(host.mm(host.t()), torch::eye(24) * 4, 1e-5, 1e-5));
+  });
 }
 
 TEST(Containers, HoldOneAnother) {

@@ -48,6 +48,11 @@ std::vector<Make> all_kinds() {
       of<Adam>(AdamOptions(0.1).betas(betas).amsgrad(true)),
       of<AdamW>(AdamWOptions(0.1).weight_decay(0.3)),
       of<AdamW>(AdamWOptions(0.1).betas(betas).amsgrad(true).maximize(true)),
+      of<RMSprop>(RMSpropOptions(0.1)),
+      of<RMSprop>(RMSpropOptions(0.1).alpha(0.5).eps(0.1).weight_decay(0.3).maximize(true)),
+      of<RMSprop>(RMSpropOptions(0.1).alpha(0.7).eps(0.1).momentum(0.5).centered(true)),
+      of<Adagrad>(AdagradOptions(0.1).weight_decay(0.3).lr_decay(0.5)),
+      of<Adagrad>(AdagradOptions(0.1).initial_accumulator_value(0.5).eps(0.1).maximize(true)),
   };
 }
 
@@ -144,6 +149,10 @@ TEST(Optimizers, AStepIsOneLaunchForAllParametersOfADevice) {
   EXPECT_THAT(bytes_of(of<SGD>(SGDOptions(0.1).momentum(0.9)), "sgd"), ElementsAre(tensors(4), tensors(5)));
   EXPECT_THAT(bytes_of(of<Adam>(AdamOptions()), "adam"), ElementsAre(tensors(5), tensors(7)));
   EXPECT_THAT(bytes_of(of<AdamW>(AdamWOptions().amsgrad(true)), "adam"), ElementsAre(tensors(6), tensors(9)));
+  EXPECT_THAT(bytes_of(of<RMSprop>(RMSpropOptions()), "rmsprop"), ElementsAre(tensors(4), tensors(5)));
+  EXPECT_THAT(bytes_of(of<RMSprop>(RMSpropOptions().momentum(0.9).centered(true)), "rmsprop"),
+              ElementsAre(tensors(6), tensors(9)));
+  EXPECT_THAT(bytes_of(of<Adagrad>(AdagradOptions()), "adagrad"), ElementsAre(tensors(4), tensors(5)));
 }
 
 TEST(Optimizers, KeepWhatTheyKeepInTheTypeAndPlaceOfTheParameter) {
@@ -395,6 +404,112 @@ TEST(ClipGradNorm, OfGradientsOnADeviceIsThatOfTheHost) {
   });
 }
 
+/// Gradients of f32, f16 and turned around, one of them empty and one of a single element.
+Parameters with_grads(const char* device) {
+  const Parameters parameters{torch::empty({13, 37}), torch::empty({5}),
+                              torch::empty({}),       torch::empty({4, 6}, torch::kHalf).t(),
+                              torch::empty({0, 3}),   torch::empty({96, 80})};
+  Parameters moved;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& parameter = moved.emplace_back(parameters[i].to(device));
+    const Tensor grad = wave(parameter.sizes().vec(), 0.7, static_cast<double>(i)).to(parameter.scalar_type());
+    parameter.mutable_grad() = i == 3 ? grad.t().contiguous().to(device).t() : grad.to(device);
+  }
+  return moved;
+}
+
+void expect_grads_as_on_the_host(const Parameters& device, const Parameters& host) {
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    EXPECT_TRUE(
+        torch::allclose(device[i].grad().cpu().to(torch::kDouble), host[i].grad().to(torch::kDouble), 1e-3, 1e-6))
+        << i;
+  }
+}
+
+/// The launches of what a program does to gradients of a device, which are there.
+std::vector<std::string> launches_on_grads(const std::function<void(const Parameters&)>& body) {
+  const RunResult all = on_tiny([&] {
+    const Parameters parameters = with_grads("ahbm");
+    torch::ahbm::synchronize();
+    body(parameters);
+    torch::ahbm::synchronize();
+  });
+  const RunResult without = on_tiny([&] {
+    (void)with_grads("ahbm");
+    torch::ahbm::synchronize();
+  });
+  std::vector<std::string> kernels;
+  for (std::size_t i = without.launches.size(); i < all.launches.size(); ++i) kernels.push_back(all.launches[i].kernel);
+  return kernels;
+}
+
+TEST(GradientsOfADevice, AreZeroedInOneLaunch) {
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) {
+                SGD(parameters, 0.1).zero_grad();
+                for (const Tensor& parameter : parameters) EXPECT_EQ(parameter.grad().ne(0).sum().item<int>(), 0);
+              }).front(),
+              "zero");
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) { SGD(parameters, 0.1).zero_grad(); }),
+              ElementsAre("zero"));
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) {
+                nn::Sequential model(nn::Linear(3, 4), nn::Linear(4, 5));
+                model->to("ahbm");
+                for (const Tensor& parameter : model->parameters()) parameter.mutable_grad() = parameters[5].grad();
+                model->zero_grad();
+              }),
+              ElementsAre("zero"));
+}
+
+TEST(GradientsOfADevice, AreClampedInOneLaunchAsTheHostDoes) {
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) {
+                parameters[1].grad().fill_(NAN);
+                nn::utils::clip_grad_value_(parameters, 0.5);
+                EXPECT_EQ(parameters[1].grad().isnan().sum().item<int>(), 5) << "NaN stays";
+              })[1],
+              "clamp");
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) { nn::utils::clip_grad_value_(parameters, 0.5); }),
+              ElementsAre("clamp"));
+  on_tiny([] {
+    const Parameters host = with_grads("cpu"), device = with_grads("ahbm");
+    nn::utils::clip_grad_value_(host, 0.5);
+    nn::utils::clip_grad_value_(device, 0.5);
+    expect_grads_as_on_the_host(device, host);
+  });
+}
+
+TEST(GradientsOfADevice, HaveTheirNormInTwoLaunches) {
+  const auto norm = [](double order) {
+    return launches_on_grads([&](const Parameters& parameters) {
+      Parameters grads;
+      for (const Tensor& parameter : parameters)
+        if (parameter.numel() > 0) grads.push_back(parameter.grad());
+      (void)nn::utils::get_total_norm(grads, order);
+    });
+  };
+  for (const double order : {1.0, 2.0, static_cast<double>(INFINITY)})
+    EXPECT_THAT(norm(order), ElementsAre("norm", "norm")) << order;
+}
+
+TEST(GradientsOfADevice, HaveTheNormOfTheHostInEachOrder) {
+  on_tiny([] {
+    const DPPolicy replicas{.cube = Placement::replicate, .pe = Placement::replicate};
+    for (const bool replicated : {false, true}) {
+      for (const double order : {0.0, 0.5, 1.0, 2.0, 3.0, static_cast<double>(INFINITY)}) {
+        Parameters host = with_grads("cpu"), device = with_grads("ahbm");
+        host.erase(host.begin() + 4);  // the largest of none is an error
+        device.erase(device.begin() + 4);
+        if (replicated) device[0].mutable_grad() = host[0].grad().to(torch::TensorOptions("ahbm").placement(replicas));
+        const double expected = nn::utils::clip_grad_norm_(host, 0.5, order);
+        EXPECT_NEAR(nn::utils::clip_grad_norm_(device, 0.5, order), expected, 2e-3 * expected) << order << replicated;
+        expect_grads_as_on_the_host(device, host);
+      }
+    }
+    const Tensor first = torch::full({4}, NAN).to("ahbm"), second = torch::ones({4}).to("ahbm");
+    for (const double order : {2.0, static_cast<double>(INFINITY)})
+      EXPECT_TRUE(std::isnan(nn::utils::get_total_norm({first, second}, order).item<double>())) << order;
+  });
+}
+
 TEST(ClipGradNorm, ScalesAllGradientsOfADeviceInOneLaunch) {
   const RunResult result = on_tiny([] {
     Parameters parameters = on_device(start(torch::kFloat));
@@ -409,6 +524,16 @@ TEST(ClipGradNorm, ScalesAllGradientsOfADeviceInOneLaunch) {
             1);
 }
 
+TEST(ClipGradNorm, TakesThreeLaunches) {
+  EXPECT_THAT(
+      launches_on_grads([](const Parameters& parameters) { nn::utils::clip_grad_norm_(parameters[5], 0.5); }).back(),
+      "scale");
+  EXPECT_THAT(launches_on_grads([](const Parameters& parameters) {
+                nn::utils::clip_grad_norm_({parameters[0], parameters[1], parameters[3]}, 0.5);
+              }),
+              ElementsAre("norm", "norm", "scale"));
+}
+
 TEST(ClipGradNorm, ThatIsRefusedHasScaledNothing) {
   on_tiny([] {
     const Tensor a = torch::ones({3}), b = torch::ones({3});
@@ -416,6 +541,8 @@ TEST(ClipGradNorm, ThatIsRefusedHasScaledNothing) {
     b.mutable_grad() = torch::ones({1}).expand({3});
     EXPECT_THAT(error_of([&] { torch::nn::utils::clip_grad_norm_({a, b}, 0.5); }),
                 HasSubstr("clip_grads_with_norm_: unsupported operation: more than one element"));
+    EXPECT_THAT(error_of([&] { torch::nn::utils::clip_grads_with_norm_({a}, 0.5, torch::ones({2})); }),
+                HasSubstr("total_norm must have one element"));
     EXPECT_TRUE(torch::equal(a.grad(), torch::ones({3})));
   });
 }

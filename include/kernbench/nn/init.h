@@ -44,6 +44,16 @@ Tensor zeros_(Tensor tensor, Where where = Where::current());
 Tensor eye_(Tensor matrix, Where where = Where::current());
 Tensor uniform_(Tensor tensor, double low = 0, double high = 1, Where where = Where::current());
 Tensor normal_(Tensor tensor, double mean = 0, double std = 1, Where where = Where::current());
+/// Python's: as normal_, but that what lies outside of [a, b] is drawn again: the quantiles of numbers that are even
+/// between those of a and b. Drawn on the host; a tensor of a device gets a copy. ValueError for a negative std, and
+/// for a above b.
+Tensor trunc_normal_(Tensor tensor, double mean = 0, double std = 1, double a = -2, double b = 2,
+                     Where where = Where::current());
+/// `gain` times a matrix [size(0), the rest] whose rows, or where these are more its columns, have length 1 and stand
+/// at right angles (Saxe et al., arXiv:1312.6120): what is drawn by normal_, made orthogonal in double on the host,
+/// which takes the wall time of 2 rows columns min(rows, columns) multiplications; a tensor of a device gets a copy.
+/// ValueError for fewer than two dimensions.
+Tensor orthogonal_(Tensor tensor, double gain = 1, Where where = Where::current());
 // By the number of inputs and outputs of an element; ValueError for fewer than two dimensions. Kaiming: He et al.;
 // Xavier: Glorot and Bengio, AISTATS 2010.
 Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn,

@@ -19,6 +19,7 @@
 #include "cli/bench_file/content_hash.h"
 #include "cli/bench_file/installation.h"
 #include "cli/bench_file/shared_library.h"
+#include "cli/bench_file/way_out.h"
 #include "cli/version.h"
 #include "kernbench/error.h"
 #include "report/outcome.h"
@@ -218,7 +219,11 @@ class Compilation {
     if (!result.output.empty() && !in_vain) hooks_.messages(result.output);
     if (result.exit_code == 0) return;
     const Diagnostic first = first_error(result.output, job_.source);
-    if (!first.where.empty()) throw ConfigurationError("does not compile: " + first.message, first.where);
+    if (!first.where.empty()) {
+      const std::string_view way_out = way_out_of(first.message);
+      throw ConfigurationError(
+          fmt::format("does not compile: {}{}{}", first.message, way_out.empty() ? "" : "; ", way_out), first.where);
+    }
     throw ConfigurationError(
         fmt::format("does not compile: {} ended with exit code {}", compiler_.command.front(), result.exit_code),
         path_);

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "kernbench/torch/factories.h"
 #include "nn/optim/updates.h"
 #include "tensor/host_call.h"
 
@@ -23,13 +22,6 @@ Options checked(const Options& options) {
   check_beta(1, std::get<1>(options.betas()));
   check_at_least_zero("weight_decay value", options.weight_decay());
   return options;
-}
-
-/// What is kept, as it was, or a tensor for it: of zeros unless nothing is read yet.
-Tensor kept_or_new(const Tensor& parameter, const char* name, const Tensor& kept, bool is_first) {
-  if (!kept.defined()) return is_first ? torch::empty_like(parameter) : torch::zeros_like(parameter);
-  tensor::check_state(kStep, parameter, name, kept, parameter.scalar_type());
-  return kept;
 }
 
 template <class Options>
@@ -72,7 +64,7 @@ void step_with(const std::vector<OptimizerParamGroup>& groups, Optimizer::States
 
 OrderedDict<std::string, Tensor> AdamParamState::tensors() const {
   OrderedDict<std::string, Tensor> all;
-  all.insert("step", torch::full({}, step_, torch::kLong));
+  all.insert("step", number_of_steps(step_));
   if (exp_avg_.defined()) all.insert("exp_avg", exp_avg_);
   if (exp_avg_sq_.defined()) all.insert("exp_avg_sq", exp_avg_sq_);
   if (max_exp_avg_sq_.defined()) all.insert("max_exp_avg_sq", max_exp_avg_sq_);
@@ -81,9 +73,7 @@ OrderedDict<std::string, Tensor> AdamParamState::tensors() const {
 
 void AdamParamState::set_tensor(const std::string& name, const Tensor& value) {
   if (name == "step") {
-    const auto step = value.to(torch::kLong).item<std::int64_t>();
-    if (step < 0) throw ValueError(fmt::format("step must be at least 0, but is {}", step));
-    step_ = step;
+    step_ = checked_steps(value);
   } else if (name == "exp_avg") {
     exp_avg_ = value;
   } else if (name == "exp_avg_sq") {

@@ -11,6 +11,7 @@
 #include "kernbench/torch/factories.h"
 #include "nn/optim/updates.h"
 #include "tensor/functions/dispatch.h"
+#include "tensor/functions/optimizer.h"
 #include "tensor/host_call.h"
 
 namespace kernbench::torch::optim {
@@ -53,6 +54,22 @@ void check_new(const std::vector<OptimizerParamGroup>& groups, const std::vector
 
 void check_at_least_zero(const char* what, double value) {
   if (!(value >= 0)) throw ValueError(fmt::format("Invalid {}: {}", what, value));
+}
+
+Tensor kept_or_new(const Tensor& parameter, const char* name, const Tensor& kept, bool is_first) {
+  if (!kept.defined()) return is_first ? torch::empty_like(parameter) : torch::zeros_like(parameter);
+  tensor::check_state(kStep, parameter, name, kept, parameter.scalar_type());
+  return kept;
+}
+
+Tensor number_of_steps(std::int64_t step) {
+  return torch::full({}, step, torch::kLong);
+}
+
+std::int64_t checked_steps(const Tensor& value) {
+  const auto step = value.to(torch::kLong).item<std::int64_t>();
+  if (step < 0) throw ValueError(fmt::format("step must be at least 0, but is {}", step));
+  return step;
 }
 
 std::unique_ptr<OptimizerParamState> OptimizerParamState::clone() const {
@@ -130,15 +147,17 @@ std::size_t Optimizer::size() const {
 
 void Optimizer::zero_grad(bool set_to_none, Where where) {
   const tensor::HostCall here("zero_grad", where);
+  std::vector<Tensor> grads;
   for (const OptimizerParamGroup& group : param_groups_) {
     for (const Tensor& parameter : group.params()) {
       Tensor& grad = parameter.mutable_grad();
       if (set_to_none)
         grad = Tensor();
       else if (grad.defined())
-        grad.zero_();
+        grads.push_back(grad);
     }
   }
+  tensor::zero_all("zero_grad", grads);
 }
 
 OrderedDict<std::string, Tensor> Optimizer::state_dict() const {

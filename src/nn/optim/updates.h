@@ -1,7 +1,9 @@
 // Steps of an optimiser over its groups: all is checked before the first parameter is written.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,13 @@ State state_of(const Optimizer::States& states, const Tensor& parameter) {
   if (state == nullptr) tensor::fail(kStep, "what is kept for a parameter is another optimizer's");
   return *state;
 }
+
+/// What is kept, as it was, or a tensor for it: of zeros, unless nothing is read yet.
+Tensor kept_or_new(const Tensor& parameter, const char* name, const Tensor& kept, bool is_first);
+
+/// How many steps there were, as a state has it, and as it is loaded: ValueError below 0.
+Tensor number_of_steps(std::int64_t step);
+std::int64_t checked_steps(const Tensor& value);
 
 /// Calls add(parameter, options) for each parameter with a gradient, which yields its update and what is kept from now
 /// on, if anything; then takes all steps.

@@ -202,8 +202,13 @@ std::string full_report(const RunResult& result, const Palette& palette) {
 
 std::string to_table(const RunResult& result, TableOptions options) {
   const Palette palette(options.colour, options.cuts);
-  const RunResult shown = in_region(result);
-  return options.kind == TableKind::full ? full_report(shown, palette) : brief_report(shown, palette);
+  const auto report = [&](const RunResult& shown) {
+    return options.kind == TableKind::full ? full_report(shown, palette) : brief_report(shown, palette);
+  };
+  // A run of many launches is mostly these: a copy of all would double what it takes.
+  const bool is_whole = std::ranges::all_of(result.launches, &LaunchResult::in_region) &&
+                        std::ranges::all_of(result.launch_totals, &LaunchTotal::in_region);
+  return is_whole ? report(result) : report(in_region(result));
 }
 
 }  // namespace kernbench::report

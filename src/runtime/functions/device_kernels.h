@@ -54,7 +54,11 @@ class SimulatedOperations final : public tensor::DeviceOperations {
 
   void sgd(std::span<const tensor::SgdUpdate> updates) override;
   void adam(std::span<const tensor::AdamUpdate> updates) override;
-  void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& factor) override;
+  void root_step(std::span<const tensor::RootUpdate> updates) override;
+  void scale(std::span<const torch::Tensor> tensors, const torch::Tensor& total_norm, double max_norm) override;
+  void zero(std::span<const torch::Tensor> tensors) override;
+  void clamp(std::span<const torch::Tensor> tensors, double low, double high) override;
+  bool total_norm(std::span<const torch::Tensor> tensors, double p, const torch::Tensor& out) override;
 
   void matmul(const torch::Tensor& a, const torch::Tensor& b, const tensor::MatmulOptions& options,
               const torch::Tensor& out) override;

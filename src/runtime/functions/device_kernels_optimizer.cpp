@@ -1,13 +1,17 @@
-// Steps of an optimiser on a device.
+// Steps of an optimiser, and what is done to all gradients of a device.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/functions/device_kernels.h"
 #include "tile/library/optimizer.h"
+#include "tile/library/reduce.h"
 
 namespace kernbench::runtime {
 
+namespace library = tile::library;
 using torch::Tensor;
 
 namespace {
@@ -16,7 +20,7 @@ float as_f32(double value) {
   return static_cast<float>(value);
 }
 
-std::optional<tile::library::View> written_view(const Tensor& tensor) {
+std::optional<library::View> written_view(const Tensor& tensor) {
   if (!tensor.defined()) return std::nullopt;
   return kernel_view(tensor, true);
 }
@@ -37,6 +41,12 @@ std::vector<PeCoordinate> holders_of_parameters(std::span<const Update> updates)
   return holders(parameters);
 }
 
+std::vector<library::View> views_of(std::span<const Tensor> tensors, bool written) {
+  std::vector<library::View> views;
+  for (const Tensor& tensor : tensors) views.push_back(kernel_view(tensor, written));
+  return views;
+}
+
 void append(std::vector<Tensor>& all, const std::vector<Tensor>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -44,7 +54,7 @@ void append(std::vector<Tensor>& all, const std::vector<Tensor>& more) {
 }  // namespace
 
 void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
-  std::vector<tile::library::SgdStep> steps;
+  std::vector<library::SgdStep> steps;
   Call call{.name = "sgd", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
   for (const tensor::SgdUpdate& update : updates) {
     append(call.written, defined({update.parameter, update.buffer}));
@@ -61,13 +71,13 @@ void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
                      .maximize = update.maximize});
   }
   call.body = [steps = std::move(steps)] {
-    for (const auto& step : steps) tile::library::sgd(step);
+    for (const auto& step : steps) library::sgd(step);
   };
   launch(std::move(call));
 }
 
 void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
-  std::vector<tile::library::AdamStep> steps;
+  std::vector<library::AdamStep> steps;
   Call call{.name = "adam", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
   for (const tensor::AdamUpdate& update : updates) {
     append(call.written, defined({update.parameter, update.mean, update.square, update.largest}));
@@ -90,22 +100,92 @@ void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
                      .maximize = update.maximize});
   }
   call.body = [steps = std::move(steps)] {
-    for (const auto& step : steps) tile::library::adam(step);
+    for (const auto& step : steps) library::adam(step);
   };
   launch(std::move(call));
 }
 
-void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& factor) {
-  std::vector<std::pair<tile::library::View, tile::library::View>> pairs;
-  for (const Tensor& tensor : tensors)
-    pairs.emplace_back(kernel_view(tensor, true), kernel_view(factor.expand(tensor.sizes()), false));
+void SimulatedOperations::root_step(std::span<const tensor::RootUpdate> updates) {
+  std::vector<library::RootStep> steps;
+  Call call{.name = updates.front().name, .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
+  for (const tensor::RootUpdate& update : updates) {
+    append(call.written, defined({update.parameter, update.square, update.mean, update.buffer}));
+    call.read.push_back(update.grad);
+    steps.push_back({.parameter = kernel_view(update.parameter, true),
+                     .grad = kernel_view(update.grad, false),
+                     .square = kernel_view(update.square, true),
+                     .mean = written_view(update.mean),
+                     .buffer = written_view(update.buffer),
+                     .keep = as_f32(update.keep),
+                     .add = as_f32(update.add),
+                     .start = as_f32(update.start),
+                     .momentum = as_f32(update.momentum),
+                     .rate = as_f32(update.rate),
+                     .epsilon = as_f32(update.epsilon),
+                     .decay = as_f32(update.decay),
+                     .is_first = update.is_first,
+                     .maximize = update.maximize});
+  }
+  call.body = [steps = std::move(steps)] {
+    for (const auto& step : steps) library::root_step(step);
+  };
+  launch(std::move(call));
+}
+
+void SimulatedOperations::scale(std::span<const Tensor> tensors, const Tensor& total_norm, double max_norm) {
   launch({.name = "scale",
           .written = {tensors.begin(), tensors.end()},
-          .read = {factor},
+          .read = {total_norm},
           .pes = holders(tensors),
-          .body = [pairs = std::move(pairs)] {
-            for (const auto& [x, times] : pairs) tile::library::scale(x, times);
+          .body = [views = views_of(tensors, true), norm = kernel_view(total_norm.view({1}), false),
+                   most = as_f32(max_norm)] { library::scale(views, norm, most); }});
+}
+
+void SimulatedOperations::zero(std::span<const Tensor> tensors) {
+  launch({.name = "zero",
+          .written = {tensors.begin(), tensors.end()},
+          .read = {},
+          .pes = holders(tensors),
+          .body = [views = views_of(tensors, true)] {
+            for (const auto& view : views) library::zero(view);
           }});
+}
+
+void SimulatedOperations::clamp(std::span<const Tensor> tensors, double low, double high) {
+  launch({.name = "clamp",
+          .written = {tensors.begin(), tensors.end()},
+          .read = {},
+          .pes = holders(tensors),
+          .body = [views = views_of(tensors, true), low = as_f32(low), high = as_f32(high)] {
+            for (const auto& view : views) library::clamp(view, low, high);
+          }});
+}
+
+/// Each PE reduces what it holds of all tensors, then one what they have found. An element that lies in several places
+/// would count in each.
+bool SimulatedOperations::total_norm(std::span<const Tensor> tensors, double p, const Tensor& out) {
+  const bool largest = std::isinf(p) && p > 0;
+  if ((p != 1 && p != 2 && !largest) || std::ranges::any_of(tensors, is_replicated)) return false;
+  library::ReduceOptions options;
+  if (largest) options.reduction = library::Reduction::maximum;
+  options.map = [squares = p == 2](const std::vector<tl::Tile>& tiles, const library::Box&) {
+    return squares ? tiles.front() * tiles.front() : tl::abs(tiles.front());
+  };
+  std::vector<PeCoordinate> pes = holders(tensors);
+  const auto count = static_cast<std::int64_t>(pes.size());
+  const Tensor parts = temporary(out, {{count}}, DType::f32);
+  launch({.name = "norm",
+          .written = {parts},
+          .read = {tensors.begin(), tensors.end()},
+          .pes = std::move(pes),
+          .body = [views = views_of(tensors, false), options, target = kernel_view(parts, true)] {
+            library::reduce_held(views, options, target);
+          }});
+  options.map = {};
+  options.reduced = {true};
+  if (p == 2) options.finish = [](const tl::Tile& sum) { return tl::sqrt(sum); };
+  reduce("norm", parts, {}, std::move(options), out.view({1}));
+  return true;
 }
 
 }  // namespace kernbench::runtime

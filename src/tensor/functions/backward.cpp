@@ -1,4 +1,4 @@
-// The functions of kernbench/torch/backward.h.
+// The functions of kernbench/torch/backward.h, but for those of classes (losses.cpp).
 #include "kernbench/torch/backward.h"
 
 #include <fmt/format.h>
@@ -25,6 +25,11 @@ Tensor gradient(const char* call, const ComposedOperation& operation, const Tens
   (tensor::check_floats(call, tensors), ...);
   const std::array<tensor::DeviceOperand, sizeof...(Tensors)> operands{tensors...};
   return tensor::composed(call, operation, operands);
+}
+
+/// What the gradient of each element of a loss is multiplied by.
+double share_of_loss(const Tensor& input, std::int64_t reduction) {
+  return reduction == Reduction::Mean ? 1.0 / static_cast<double>(input.numel()) : 1.0;
 }
 
 }  // namespace
@@ -77,8 +82,39 @@ Tensor gelu_backward(const TensorOperand& grad_output, const Tensor& self, std::
 Tensor mse_loss_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
                          std::int64_t reduction) {
   const tensor::HostCall here("mse_loss_backward", grad_output.where);
-  const double factor = reduction == Reduction::Mean ? 2.0 / static_cast<double>(self.numel()) : 2.0;
-  return gradient("mse_loss_backward", {Composition::mse_backward, {factor}}, grad_output.tensor, self, target);
+  return gradient("mse_loss_backward", {Composition::mse_backward, {2 * share_of_loss(self, reduction)}},
+                  grad_output.tensor, self, target);
+}
+
+Tensor smooth_l1_loss_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
+                               std::int64_t reduction, double beta) {
+  constexpr const char* kCall = "smooth_l1_loss_backward";
+  const tensor::HostCall here(kCall, grad_output.where);
+  if (!(beta >= 0)) tensor::fail(kCall, "smooth_l1_loss does not support negative values for beta.");
+  const double share = share_of_loss(self, reduction);
+  if (beta == 0) {
+    tensor::check_floats(kCall, self);
+    return self.sub(target).sign().mul(grad_output.tensor.mul(share)).to(self.scalar_type());
+  }
+  return gradient(kCall, {Composition::huber_backward, {beta, share / beta}}, grad_output.tensor, self, target);
+}
+
+Tensor huber_loss_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
+                           std::int64_t reduction, double delta) {
+  constexpr const char* kCall = "huber_loss_backward";
+  const tensor::HostCall here(kCall, grad_output.where);
+  if (!(delta > 0)) tensor::fail(kCall, "huber_loss does not support non-positive values for delta.");
+  return gradient(kCall, {Composition::huber_backward, {delta, share_of_loss(self, reduction)}}, grad_output.tensor,
+                  self, target);
+}
+
+Tensor binary_cross_entropy_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
+                                     const std::optional<Tensor>& weight, std::int64_t reduction) {
+  constexpr const char* kCall = "binary_cross_entropy_backward";
+  const tensor::HostCall here(kCall, grad_output.where);
+  const Tensor grad =
+      gradient(kCall, {Composition::bce_backward, {share_of_loss(self, reduction)}}, grad_output.tensor, self, target);
+  return weight && weight->defined() ? grad.mul(*weight) : grad;
 }
 
 Tensor _softmax_backward_data(const TensorOperand& grad_output, const Tensor& output, std::int64_t dimension,

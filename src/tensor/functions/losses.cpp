@@ -1,13 +1,16 @@
-// The losses of kernbench/torch/losses.h, made of other functions.
+// The losses of kernbench/torch/losses.h, and the gradients of those of classes, made of other functions.
 #include "kernbench/torch/losses.h"
 
 #include <fmt/format.h>
 
 #include <initializer_list>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernbench/error.h"
+#include "kernbench/torch/backward.h"
+#include "kernbench/torch/factories.h"
 #include "kernbench/torch/functional_losses.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/dimensions.h"
@@ -220,22 +223,73 @@ ClassLosses class_losses(const ClassInput& of, const Tensor& target, std::int64_
   return {tensor::where(counts, losses, 0), weights};
 }
 
-Tensor reduced(const ClassLosses& of, std::int64_t reduction) {
-  if (reduction != Reduction::Mean && reduction != Reduction::Sum) return of.losses;
-  const ScalarType type = of.losses.scalar_type(), wide = tensor::wide_type(type);
-  const Tensor sum = of.losses.sum(wide);
-  return (reduction == Reduction::Sum ? sum : sum.div(of.weights.sum(wide))).to(type);
+/// In f32 at least.
+Tensor total_weight(const ClassLosses& of) {
+  return of.weights.sum(tensor::wide_type(of.losses.scalar_type()));
 }
 
-Tensor negative_log_likelihood(const ClassInput& of, const Tensor& target, std::int64_t reduction,
-                               std::int64_t ignore_index, double smoothing = 0) {
+/// `total` is made where it is undefined and needed.
+Tensor reduced(const ClassLosses& of, std::int64_t reduction, const Tensor& total = {}) {
+  if (reduction != Reduction::Mean && reduction != Reduction::Sum) return of.losses;
+  const ScalarType type = of.losses.scalar_type();
+  const Tensor sum = of.losses.sum(tensor::wide_type(type));
+  return (reduction == Reduction::Sum ? sum : sum.div(total.defined() ? total : total_weight(of))).to(type);
+}
+
+/// The classes, as numbers that any `ignore_index` can be compared with: as bytes one that is none would become one.
+Tensor checked_classes(const ClassInput& of, const Tensor& target) {
   check_places(of.call, of.input, target, of.weight);
   of.check_input();
   of.check_target(target);
   of.check_weight();
-  // As bytes an `ignore_index` that is none would become one.
-  const Tensor classes = target.scalar_type() == kByte ? target.to(kLong) : target;
-  return reduced(class_losses(of, classes, ignore_index, smoothing), reduction);
+  return target.scalar_type() == kByte ? target.to(kLong) : target;
+}
+
+Tensor negative_log_likelihood(const ClassInput& of, const Tensor& target, std::int64_t reduction,
+                               std::int64_t ignore_index, double smoothing = 0) {
+  return reduced(class_losses(of, checked_classes(of, target), ignore_index, smoothing), reduction);
+}
+
+std::tuple<Tensor, Tensor> likelihood_and_weight(const ClassInput& of, const Tensor& target, std::int64_t reduction,
+                                                 std::int64_t ignore_index) {
+  const ClassLosses losses = class_losses(of, checked_classes(of, target), ignore_index, 0);
+  const ScalarType type = of.input.scalar_type();
+  if (reduction == Reduction::None) return {losses.losses, torch::zeros({}, of.input.options())};
+  const Tensor total = total_weight(losses);
+  return {reduced(losses, reduction, total), total.to(type)};
+}
+
+/// Each line has one element that is not 0, at its class.
+Tensor likelihood_backward(const ClassInput& of, const Tensor& grad, const Tensor& target, std::int64_t reduction,
+                           std::int64_t ignore_index, const Tensor& total) {
+  const Tensor classes = checked_classes(of, target);
+  tensor::check_floats(of.call, grad);
+  const bool is_reduced = reduction == Reduction::Mean || reduction == Reduction::Sum;
+  if (is_reduced ? grad.numel() != 1 : grad.sizes() != target.sizes()) {
+    fail(of.call, fmt::format("the gradient must have the shape of the loss, {}, but has {}",
+                              is_reduced ? "[]" : sizes_of(target), sizes_of(grad)));
+  }
+  const std::int64_t dimension = of.dimension();
+  const ScalarType type = of.input.scalar_type(), wide = tensor::wide_type(type);
+  Tensor lines = (is_reduced ? grad.reshape({}) : grad).to(wide).neg();
+  if (reduction == Reduction::Mean) {
+    check_places(of.call, grad, total);
+    if (total.numel() != 1)
+      fail(of.call, fmt::format("expected total_weight to be a single element tensor, got: {}", sizes_of(total)));
+    lines = lines.div(total.reshape({}));
+  }
+  const bool can_be_ignored = ignore_index >= 0 && ignore_index < of.classes();
+  const bool may_be_outside = is_given(of.weight) || of.input.is_cpu();
+  const Tensor counts = can_be_ignored || may_be_outside ? classes.ne(ignore_index) : Tensor();
+  const Tensor chosen = may_be_outside ? tensor::where(counts, classes, 0) : classes;
+  if (may_be_outside) check_range(chosen, of.classes());
+  if (is_given(of.weight)) lines = lines.mul(of.weight->index_select(0, chosen.reshape({-1})).view(target.sizes()));
+  if (can_be_ignored) lines = tensor::where(counts, lines, 0);
+  std::vector<std::int64_t> along(static_cast<std::size_t>(of.input.dim()), 1);
+  along[static_cast<std::size_t>(dimension)] = of.classes();
+  const Tensor numbers = torch::arange(of.classes(), classes.scalar_type()).to(classes.device()).view(along);
+  const Tensor hits = numbers.eq(classes.unsqueeze(dimension));
+  return tensor::where(hits, lines.dim() == 0 ? lines : lines.unsqueeze(dimension), 0).to(type);
 }
 
 /// Of log probabilities, where the target has probabilities. The mean is over the lines: weights do not count in it.
@@ -251,12 +305,31 @@ Tensor loss_of_probabilities(const ClassInput& of, const Tensor& target, std::in
 
 }  // namespace
 
+namespace {
+
+void check_lines(const char* call, const Tensor& input, const Tensor& target) {
+  if (input.dim() < 1 || input.dim() > 2) fail(call, "input tensor should be 1D or 2D");
+  if (target.dim() > 1) fail(call, "0D or 1D target tensor expected, multi-target not supported");
+}
+
+void check_fields(const char* call, const Tensor& input, const Tensor& target) {
+  if (target.dim() != 3) {
+    fail(call, fmt::format("only batches of spatial targets supported (3D tensors) but got targets of dimension: {}",
+                           target.dim()));
+  }
+  if (input.dim() != 4) {
+    fail(call, fmt::format("only batches of spatial inputs supported (4D tensors), but got input of dimension: {}",
+                           input.dim()));
+  }
+}
+
+}  // namespace
+
 Tensor nll_loss(const TensorOperand& input, const Tensor& target, const OptionalTensor& weight, std::int64_t reduction,
                 std::int64_t ignore_index) {
   constexpr const char* kCall = "nll_loss";
   const tensor::HostCall here(kCall, input.where);
-  if (input.tensor.dim() < 1 || input.tensor.dim() > 2) fail(kCall, "input tensor should be 1D or 2D");
-  if (target.dim() > 1) fail(kCall, "0D or 1D target tensor expected, multi-target not supported");
+  check_lines(kCall, input.tensor, target);
   return negative_log_likelihood({kCall, input.tensor, weight}, target, reduction, ignore_index);
 }
 
@@ -264,14 +337,7 @@ Tensor nll_loss2d(const TensorOperand& input, const Tensor& target, const Option
                   std::int64_t reduction, std::int64_t ignore_index) {
   constexpr const char* kCall = "nll_loss2d";
   const tensor::HostCall here(kCall, input.where);
-  if (target.dim() != 3) {
-    fail(kCall, fmt::format("only batches of spatial targets supported (3D tensors) but got targets of dimension: {}",
-                            target.dim()));
-  }
-  if (input.tensor.dim() != 4) {
-    fail(kCall, fmt::format("only batches of spatial inputs supported (4D tensors), but got input of dimension: {}",
-                            input.tensor.dim()));
-  }
+  check_fields(kCall, input.tensor, target);
   return negative_log_likelihood({kCall, input.tensor, weight}, target, reduction, ignore_index);
 }
 
@@ -280,6 +346,42 @@ Tensor nll_loss_nd(const TensorOperand& input, const Tensor& target, const Optio
   constexpr const char* kCall = "nll_loss_nd";
   const tensor::HostCall here(kCall, input.where);
   return negative_log_likelihood({kCall, input.tensor, weight}, target, reduction, ignore_index);
+}
+
+std::tuple<Tensor, Tensor> nll_loss_forward(const TensorOperand& self, const Tensor& target,
+                                            const OptionalTensor& weight, std::int64_t reduction,
+                                            std::int64_t ignore_index) {
+  constexpr const char* kCall = "nll_loss_forward";
+  const tensor::HostCall here(kCall, self.where);
+  check_lines(kCall, self.tensor, target);
+  return likelihood_and_weight({kCall, self.tensor, weight}, target, reduction, ignore_index);
+}
+
+std::tuple<Tensor, Tensor> nll_loss2d_forward(const TensorOperand& self, const Tensor& target,
+                                              const OptionalTensor& weight, std::int64_t reduction,
+                                              std::int64_t ignore_index) {
+  constexpr const char* kCall = "nll_loss2d_forward";
+  const tensor::HostCall here(kCall, self.where);
+  check_fields(kCall, self.tensor, target);
+  return likelihood_and_weight({kCall, self.tensor, weight}, target, reduction, ignore_index);
+}
+
+Tensor nll_loss_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
+                         const OptionalTensor& weight, std::int64_t reduction, std::int64_t ignore_index,
+                         const Tensor& total_weight) {
+  constexpr const char* kCall = "nll_loss_backward";
+  const tensor::HostCall here(kCall, grad_output.where);
+  check_lines(kCall, self, target);
+  return likelihood_backward({kCall, self, weight}, grad_output.tensor, target, reduction, ignore_index, total_weight);
+}
+
+Tensor nll_loss2d_backward(const TensorOperand& grad_output, const Tensor& self, const Tensor& target,
+                           const OptionalTensor& weight, std::int64_t reduction, std::int64_t ignore_index,
+                           const Tensor& total_weight) {
+  constexpr const char* kCall = "nll_loss2d_backward";
+  const tensor::HostCall here(kCall, grad_output.where);
+  check_fields(kCall, self, target);
+  return likelihood_backward({kCall, self, weight}, grad_output.tensor, target, reduction, ignore_index, total_weight);
 }
 
 Tensor cross_entropy_loss(const TensorOperand& input, const Tensor& target, const OptionalTensor& weight,

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernbench/torch/factories.h"
 #include "kernbench/torch/operations.h"
 #include "tensor/functions/dispatch.h"
 #include "tensor/promotion.h"
@@ -36,6 +37,9 @@ std::vector<Tensor> written_by(const SgdUpdate& update) {
 }
 std::vector<Tensor> written_by(const AdamUpdate& update) {
   return {update.parameter, update.mean, update.square, update.largest};
+}
+std::vector<Tensor> written_by(const RootUpdate& update) {
+  return {update.parameter, update.square, update.mean, update.buffer};
 }
 
 /// The gradient as it counts, with the parameter's share.
@@ -75,11 +79,35 @@ void step_on_host(const AdamUpdate& update) {
   update.parameter.copy_(p - mean * update.step / (square.sqrt() * update.root + update.epsilon));
 }
 
+void step_on_host(const RootUpdate& update) {
+  const Tensor p = update.parameter.to(wide_type(update.parameter.scalar_type()));
+  const Tensor g = counted(update.grad, p, update.decay, update.maximize);
+  const auto kept = [&](const Tensor& tensor) { return tensor.to(p.scalar_type()) * update.keep; };
+  Tensor square = g * update.add * g;
+  square = update.is_first ? square + update.keep * update.start : kept(update.square) + square;
+  update.square.copy_(square);
+  if (update.mean.defined()) {
+    Tensor mean = g * update.add;
+    if (!update.is_first) mean = kept(update.mean) + mean;
+    update.mean.copy_(mean);
+    square = square - mean * mean;
+  }
+  Tensor taken = g / (square.sqrt() + update.epsilon);
+  if (update.buffer.defined()) {
+    if (!update.is_first) taken = update.buffer.to(p.scalar_type()) * update.momentum + taken;
+    update.buffer.copy_(taken);
+  }
+  update.parameter.copy_(p - taken * update.rate);
+}
+
 void step_on_device(DeviceOperations& kernels, std::span<const SgdUpdate> updates) {
   kernels.sgd(updates);
 }
 void step_on_device(DeviceOperations& kernels, std::span<const AdamUpdate> updates) {
   kernels.adam(updates);
+}
+void step_on_device(DeviceOperations& kernels, std::span<const RootUpdate> updates) {
+  kernels.root_step(updates);
 }
 
 template <class Update>
@@ -145,19 +173,82 @@ void take_steps(const char* call, std::span<const SgdUpdate> updates) {
 void take_steps(const char* call, std::span<const AdamUpdate> updates) {
   take(call, updates);
 }
+void take_steps(const char* call, std::span<const RootUpdate> updates) {
+  take(call, updates);
+}
 
-void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& factor) {
-  for (const Tensor& tensor : tensors) check_written(call, tensor);
+namespace {
+
+/// Tensors by what takes them: one launch for those of a device, or a call for each.
+struct Takers {
   std::map<int, std::vector<Tensor>> of_device;
   std::vector<Tensor> alone;
+};
+
+Takers takers_of(std::span<const Tensor> tensors) {
+  Takers takers;
   for (const Tensor& tensor : tensors) {
-    if (factor.is_cpu() || tensor.is_cpu() || !tensor.is_floating_point())
-      alone.push_back(tensor);
-    else if (tensor.numel() > 0)
-      of_device[tensor.device().index()].push_back(tensor);
+    if (tensor.is_cpu() || !tensor.is_floating_point() || tensor.numel() == 0)
+      takers.alone.push_back(tensor);
+    else
+      takers.of_device[tensor.device().index()].push_back(tensor);
   }
-  for (const Tensor& tensor : alone) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
-  for (const auto& [device, group] : of_device) device_kernels(call).scale(group, factor.to(group.front().device()));
+  return takers;
+}
+
+Takers checked_takers_of(const char* call, std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) check_written(call, tensor);
+  return takers_of(tensors);
+}
+
+Tensor norm_of(const Tensor& tensor, double p) {
+  return std::isinf(p) && p > 0 ? tensor.abs().max() : tensor.norm(p);
+}
+
+}  // namespace
+
+void scale_all(const char* call, std::span<const Tensor> tensors, const Tensor& total_norm, double max_norm) {
+  if (total_norm.numel() != 1) fail(call, "total_norm must have one element, but is " + describe(total_norm));
+  const Takers takers = checked_takers_of(call, tensors);
+  std::vector<Tensor> by_calls = takers.alone;
+  for (const auto& [device, group] : takers.of_device) {
+    if (total_norm.is_cpu())
+      by_calls.insert(by_calls.end(), group.begin(), group.end());
+    else
+      device_kernels(call).scale(group, total_norm.to(group.front().device()), max_norm);
+  }
+  if (by_calls.empty()) return;
+  const Tensor factor = (max_norm / (total_norm + 1e-6)).clamp_max(1.0);
+  for (const Tensor& tensor : by_calls) tensor.mul_(factor.is_cpu() ? factor : factor.to(tensor.device()));
+}
+
+void zero_all(const char* call, std::span<const Tensor> tensors) {
+  const Takers takers = checked_takers_of(call, tensors);
+  for (const Tensor& tensor : takers.alone) tensor.zero_();
+  for (const auto& [device, group] : takers.of_device) device_kernels(call).zero(group);
+}
+
+void clamp_all(const char* call, std::span<const Tensor> tensors, double low, double high) {
+  const Takers takers = checked_takers_of(call, tensors);
+  for (const Tensor& tensor : takers.alone) tensor.clamp_(low, high);
+  for (const auto& [device, group] : takers.of_device) device_kernels(call).clamp(group, low, high);
+}
+
+std::vector<Tensor> norms_of(const char* call, std::span<const Tensor> tensors, double p) {
+  const Takers takers = takers_of(tensors);
+  std::vector<Tensor> norms;
+  for (const Tensor& tensor : takers.alone) norms.push_back(norm_of(tensor, p));
+  for (const auto& [device, group] : takers.of_device) {
+    DType type = group.front().scalar_type();
+    for (const Tensor& tensor : group) type = torch::promote_types(type, tensor.scalar_type());
+    const Tensor of_all = torch::empty({}, group.front().options().dtype(type));
+    if (group.size() > 1 && device_kernels(call).total_norm(group, p, of_all)) {
+      norms.push_back(of_all);
+    } else {
+      for (const Tensor& tensor : group) norms.push_back(norm_of(tensor, p));
+    }
+  }
+  return norms;
 }
 
 }  // namespace kernbench::tensor

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tensor/device_operations.h"
 
@@ -24,10 +25,19 @@ void check_state(const char* call, const torch::Tensor& parameter, const char* n
 // tensor rounded once. ValueError for memory that must not be written, and then nothing has been.
 void take_steps(const char* call, std::span<const SgdUpdate> updates);
 void take_steps(const char* call, std::span<const AdamUpdate> updates);
+void take_steps(const char* call, std::span<const RootUpdate> updates);
 
-/// Each tensor times `factor`, which has one element: a launch for all floating-point tensors of a device, one each
-/// where the factor is on the host. ValueError for a tensor with several elements in one place, and then nothing has
-/// been written.
-void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& factor);
+// A launch for all floating-point tensors of a device, as those are of which gradients consist. ValueError for a tensor
+// with several elements in one place, and then nothing has been written.
+/// Each tensor times max_norm / (total_norm + 1e-6) where that is below 1; `total_norm` has one element. A launch each
+/// where it is on the host.
+void scale_all(const char* call, std::span<const torch::Tensor> tensors, const torch::Tensor& total_norm,
+               double max_norm);
+void zero_all(const char* call, std::span<const torch::Tensor> tensors);
+void clamp_all(const char* call, std::span<const torch::Tensor> tensors, double low, double high);
+
+/// Norms of order `p`, one of all floating-point tensors of a device where it can be had in two launches, and one of
+/// each other tensor: each without dimensions, where the tensors are.
+std::vector<torch::Tensor> norms_of(const char* call, std::span<const torch::Tensor> tensors, double p);
 
 }  // namespace kernbench::tensor

@@ -82,10 +82,65 @@ void adam(const AdamStep& step) {
   });
 }
 
-void scale(const View& x, const View& factor) {
-  for_each_held_block({x, factor}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
-    store(x, block.offset, tl::cast(tiles[0], DType::f32) * tl::cast(tiles[1], DType::f32));
+void root_step(const RootStep& step) {
+  std::vector<View> operands{step.parameter, step.grad};
+  if (!step.is_first) {
+    operands.push_back(step.square);
+    if (step.mean) operands.push_back(*step.mean);
+    if (step.buffer) operands.push_back(*step.buffer);
+  }
+  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+    const tl::Tile p = taken(tiles[0], block);
+    tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
+    tl::Tile v = g * step.add;
+    if (!step.is_first)
+      v = tl::fma(v, g, taken(tiles[2], block) * step.keep);
+    else
+      v = step.start == 0 ? v * g : tl::fma(v, g, step.keep * step.start);
+    store(step.square, block.offset, v);
+    if (step.mean) {
+      const tl::Tile m = step.is_first ? g * step.add : tl::fma(g, step.add, taken(tiles[3], block) * step.keep);
+      store(*step.mean, block.offset, m);
+      v = tl::fma(m, -m, v);
+    }
+    v = tl::sqrt(v);
+    v = v + step.epsilon;
+    g = g / v;
+    v = tl::Tile();
+    if (step.buffer) {
+      if (!step.is_first) g = tl::fma(taken(tiles.back(), block), step.momentum, g);
+      store(*step.buffer, block.offset, g);
+    }
+    store(step.parameter, block.offset, tl::fma(g, -step.rate, p));
   });
+}
+
+void scale(const std::vector<View>& tensors, const View& total_norm, float max_norm) {
+  const tl::Tile norm = tl::cast(load(total_norm, {0}, {1}), DType::f32);
+  const tl::Tile factor = tl::minimum(max_norm / (norm + 1e-6F), 1, tl::PropagateNan::all);
+  for (const View& x : tensors) {
+    tl::Extents one = x.sizes;
+    for (std::size_t d = 0; d < one.size(); ++d) one[d] = 1;
+    const tl::Tile times = tl::reshape(factor, one);
+    for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+      store(x, block.offset, tl::cast(tiles[0], DType::f32) * times);
+    });
+  }
+}
+
+void clamp(const View& x, float low, float high) {
+  for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    store(x, block.offset, tl::clamp(tl::cast(tiles[0], DType::f32), low, high));
+  });
+}
+
+void zero(const View& x) {
+  const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * kTilesMade), 1, kLargestBlock);
+  for (const Box& box : share_of(x, Share::held)) {
+    for_each_block(box, block_shape(box.shape, limit), [&](const tl::Extents& at, const tl::Extents& shape) {
+      store(x, at, tl::full(shape, 0, x.dtype()));
+    });
+  }
 }
 
 }  // namespace kernbench::tile::library

@@ -1,7 +1,9 @@
-// Library kernels: a step of an optimiser, which reads a parameter and what its steps keep once and writes them once.
+// Library kernels: a step of an optimiser, which reads a parameter and what its steps keep once and writes them once;
+// what is done to gradients in place.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "tile/library/view.h"
 
@@ -24,6 +26,14 @@ struct AdamStep {
   bool is_first = false, maximize = false;
 };
 
+/// As tensor::RootUpdate, in f32.
+struct RootStep {
+  View parameter, grad, square;
+  std::optional<View> mean = {}, buffer = {};
+  float keep = 1, add = 1, start = 0, momentum = 0, rate = 0, epsilon = 0, decay = 0;
+  bool is_first = false, maximize = false;
+};
+
 // Each program makes what it holds of the parameter, so that every replica is written, block by block of at most 16 Ki
 // elements; what is kept lies best as the parameter does. In f32, each written tensor rounded once. TCM: the tiles of
 // two blocks, and five f32 tiles of one.
@@ -41,7 +51,19 @@ void sgd(const SgdStep& step);
 /// shrink or `largest`.
 void adam(const AdamStep& step);
 
-/// x *= factor, which repeats one element. A load, an operation and a store of each element.
-void scale(const View& x, const View& factor);
+/// g = grad + decay parameter; square = keep square + add g^2; mean = keep mean + add g; d = g / (sqrt(square - mean^2)
+/// + epsilon); buffer = momentum buffer + d; parameter -= rate d, or rate buffer. Loads of three tensors and stores of
+/// two, of one more each with a mean and with a buffer; at first loads of two alone. Vector work for each element:
+/// seven operations, of which one is a division and one a root, four more with a mean, two with a buffer, one with a
+/// decay.
+void root_step(const RootStep& step);
+
+/// Each tensor times max_norm / (total_norm + 1e-6) where that is below 1; total_norm has the shape [1]. A load, an
+/// operation and a store of each element.
+void scale(const std::vector<View>& tensors, const View& total_norm, float max_norm);
+/// x = min(max(x, low), high), where NaN stays. A load, two operations and a store of each element.
+void clamp(const View& x, float low, float high);
+/// A store of each element. TCM: a block.
+void zero(const View& x);
 
 }  // namespace kernbench::tile::library

@@ -1,6 +1,7 @@
 #include "tile/library/reduce.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <utility>
 
@@ -294,6 +295,38 @@ Best better_of(const Best& a, const Best& b, bool largest) {
 
 void reduce(const View& x, const std::vector<View>& more, const View& out, const ReduceOptions& options) {
   Reducer(x, more, out, options).run();
+}
+
+void reduce_held(const std::vector<View>& tensors, const ReduceOptions& options, const View& out) {
+  constexpr std::size_t kUnderWay = 3;
+  struct Part {
+    const View& view;
+    Box block;
+  };
+  std::vector<Part> parts;
+  for (const View& view : tensors) {
+    for (const Box& box : share_of(view, Share::held)) {
+      for_each_block(box, block_shape(box.shape, block_limit(10)),
+                     [&](const tl::Extents& at, const tl::Extents& shape) { parts.push_back({view, {at, shape}}); });
+    }
+  }
+  std::deque<PendingLoad> under_way;
+  std::size_t next = 0;
+  tl::Tile result;
+  for (const Part& part : parts) {
+    for (; next < parts.size() && under_way.size() < kUnderWay; ++next)
+      under_way.push_back(load_async(parts[next].view, parts[next].block.offset, parts[next].block.shape));
+    const tl::Tile loaded = wait(std::move(under_way.front()));
+    under_way.pop_front();
+    const std::vector<bool> all(part.view.rank(), true);
+    const auto value = tl::fuse([&] {
+      const tl::Tile x = fill_out(tl::cast(loaded, DType::f32), part.block.shape);
+      return reduce_block(options.map({x}, part.block), options.reduction, all);
+    });
+    const tl::Tile number = tl::reshape(value, {1});
+    result = result.defined() ? combine(result, number, options.reduction) : number;
+  }
+  store(out, {tl::program_id()}, result.defined() ? result : tl::full({1}, 0, DType::f32));
 }
 
 void arg_reduce(const View& x, const std::optional<View>& indices, const View& out, const std::optional<View>& values,

@@ -39,6 +39,12 @@ struct ReduceOptions {
 /// vector engine, and combines the blocks in order. TCM: ten f32 tiles of a block.
 void reduce(const View& x, const std::vector<View>& more, const View& out, const ReduceOptions& options);
 
+/// Each program reduces map(x) of what it holds of all tensors, which have no replicas, in f32, and stores the result,
+/// 0 where it holds nothing, as its element of `out`, which has one for each program. Of the options it takes the
+/// reduction, a sum or the maximum of what is not negative, and the map. Blocks as of `reduce`; the loads of three are
+/// under way, also of tensors that follow each other.
+void reduce_held(const std::vector<View>& tensors, const ReduceOptions& options, const View& out);
+
 struct ArgReduceOptions {
   bool largest = true;
   std::size_t dimension = 0;

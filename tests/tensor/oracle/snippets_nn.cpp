@@ -244,6 +244,11 @@ std::vector<Snippet> nn_snippets() {
          message(out, [] { init::xavier_uniform_(torch::empty({3})); });
          message(out, [] { init::eye_(torch::empty({3})); });
          message(out, [&] { x.uniform_(2, 1); });
+         message(out, [] { init::orthogonal_(torch::empty({3})); });
+         // Lengths and angles of the rows, or of the columns where these are fewer.
+         const torch::Tensor wide = init::orthogonal_(torch::empty({3, 2, 4}), 0.5).view({3, 8});
+         const torch::Tensor tall = init::orthogonal_(torch::empty({7, 4}));
+         show_all(out, rounded(wide.mm(wide.t())), rounded(tall.t().mm(tall)));
          // What is drawn differs; how it is spread does not.
          const auto spread = [&](const char* name, const torch::Tensor& drawn) {
            out << name << ' ' << (drawn.max().item<double>() * 10 > 0) << std::round(drawn.std().item<double>() * 20)

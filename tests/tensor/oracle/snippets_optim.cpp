@@ -59,7 +59,34 @@ void show_adamw(std::ostream& out, const Options& options) {
   show_steps(out, [&](const std::vector<torch::Tensor>& all) { return torch::optim::AdamW(all, options); });
 }
 
+template <class Options>
+void show_rmsprop(std::ostream& out, const Options& options) {
+  show_steps(out, [&](const std::vector<torch::Tensor>& all) { return torch::optim::RMSprop(all, options); });
+}
+
+/// Without what is kept for the parameter that has no gradient, which libtorch fills when it is made.
+void show_adagrad(std::ostream& out, const torch::optim::AdagradOptions& options) {
+  show_steps(out, [&](const std::vector<torch::Tensor>& all) {
+    return torch::optim::Adagrad(std::vector<torch::Tensor>{all[0], all[1]}, options);
+  });
+}
+
 using Betas = std::tuple<double, double>;
+
+constexpr std::int64_t kReductions[] = {torch::Reduction::None, torch::Reduction::Mean, torch::Reduction::Sum};
+
+/// Loss, total weight and gradient of log probabilities, of which PyTorch leaves a total weight open without a
+/// reduction.
+void show_nll(std::ostream& out, const torch::Tensor& x, const torch::Tensor& target, const torch::Tensor& weight,
+              std::int64_t ignored) {
+  for (const std::int64_t reduction : kReductions) {
+    const auto [loss, total] = torch::nll_loss_forward(x, target, weight, reduction, ignored);
+    const bool is_reduced = reduction != torch::Reduction::None;
+    show_all(out, loss, is_reduced ? total : torch::zeros({}));
+    const torch::Tensor grad = loss * 0 + 0.5;
+    show(out, torch::nll_loss_backward(grad, x, target, weight, reduction, ignored, total));
+  }
+}
 
 }  // namespace
 
@@ -96,6 +123,44 @@ std::vector<Snippet> optim_snippets() {
                   torch::mse_loss_backward(grad, x, grad, torch::Reduction::None) + 8,
                   torch::mse_loss_backward(torch::full({}, 0.5), x, grad, torch::Reduction::Mean) + 8,
                   torch::mse_loss_backward(torch::full({}, 0.5), x, grad, torch::Reduction::Sum) + 8);
+         const torch::Tensor share = x.sigmoid(), half = torch::full({}, 0.5);
+         for (const std::int64_t reduction : kReductions) {
+           const torch::Tensor of_loss = reduction == torch::Reduction::None ? grad : half;
+           show_all(out, torch::smooth_l1_loss_backward(of_loss, x, grad, reduction, 0.75) + 8,
+                    torch::huber_loss_backward(of_loss, x, grad, reduction, 0.75) + 8,
+                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), {}, reduction) + 32,
+                    torch::binary_cross_entropy_backward(of_loss, share, grad.sigmoid(), x, reduction) + 32);
+         }
+         show_all(out, torch::smooth_l1_loss_backward(half, x, grad, torch::Reduction::Sum, 0) + 8,
+                  torch::binary_cross_entropy_backward(half, torch::tensor({0.0F, 1.0F, 1.0F}),
+                                                       torch::tensor({0.0F, 1.0F, 0.5F}), {}, torch::Reduction::Sum));
+       }},
+      {"backward_of_nll_loss",
+       [](std::ostream& out) {
+         const torch::Tensor x = (wave(12, 1.3, 0.5).view({4, 3}) * 2).log_softmax(1);
+         const torch::Tensor classes = torch::tensor({2, 0, 1, 2}), weight = torch::tensor({0.5F, 2.0F, 1.5F});
+         show_nll(out, x, classes, {}, -100);
+         show_nll(out, x, classes, weight, -100);
+         show_nll(out, x, classes, {}, 2);
+         show_nll(out, x, classes, weight, 0);
+         show_nll(out, x, torch::tensor({2, -100, 1, -100}), weight, -100);
+         show_nll(out, x[1], classes[3], weight, -100);
+         const torch::Tensor of_places = wave(24, 0.8, 0.1).view({2, 3, 2, 2}).log_softmax(1);
+         const torch::Tensor places = torch::tensor({0, 2, 1, 1, 2, 2, 0, 1}).view({2, 2, 2});
+         for (const std::int64_t reduction : kReductions) {
+           const auto [loss, total] = torch::nll_loss2d_forward(of_places, places, weight, reduction, 1);
+           show_all(out, loss, torch::nll_loss2d_backward(loss, of_places, places, weight, reduction, 1, total));
+         }
+         const torch::Tensor one = torch::ones({});
+         const auto refused = [&](const torch::Tensor& grad, const torch::Tensor& target, const torch::Tensor& total) {
+           attempt(out, [&] { torch::nll_loss_backward(grad, x, target, {}, torch::Reduction::Mean, -100, total); });
+         };
+         refused(one, torch::tensor({2, 0, 3, 2}), one);
+         refused(one, torch::tensor({2, 0, 1}), one);
+         refused(one, classes, torch::ones({2}));
+         attempt(out, [&] {
+           torch::nll_loss_backward(torch::ones({3}), x, classes, {}, torch::Reduction::None, -100, one);
+         });
        }},
       {"optim_sgd", [](std::ostream& out) { show_sgd(out, 0.1); }},
       {"optim_sgd_weight_decay",
@@ -138,6 +203,46 @@ std::vector<Snippet> optim_snippets() {
       {"optim_adamw_amsgrad",
        [](std::ostream& out) {
          show_adamw(out, torch::optim::AdamWOptions(0.1).betas(Betas(0.5, 0.6)).amsgrad(true));
+       }},
+      {"optim_rmsprop",
+       [](std::ostream& out) {
+         using Options = torch::optim::RMSpropOptions;
+         show_rmsprop(out, Options());
+         show_rmsprop(out, Options(0.05).alpha(0.5).eps(0.1).weight_decay(0.3));
+         show_rmsprop(out, Options(0.05).momentum(0.8));
+         show_rmsprop(out, Options(0.05).alpha(0.9).centered(true));
+         show_rmsprop(out, Options(0.05).alpha(0.7).centered(true).momentum(0.5).weight_decay(0.1));
+         const Options options;
+         out << options.lr() << options.alpha() << options.eps() << options.weight_decay() << options.momentum()
+             << options.centered() << options.get_lr() << '\n';
+         const torch::NoGradGuard no_grad;
+         const torch::Tensor p = wave(3, 0.4, 0.1);
+         torch::optim::RMSprop rmsprop(std::vector<torch::Tensor>{p}, Options(0.1).centered(true).momentum(0.5));
+         p.mutable_grad() = torch::tensor({2.0F, -1.0F, 0.5F});
+         rmsprop.step();
+         rmsprop.step();
+         const auto& state = static_cast<torch::optim::RMSpropParamState&>(*rmsprop.state().begin()->second);
+         out << state.step() << '\n';
+         show_all(out, state.square_avg(), state.grad_avg(), state.momentum_buffer());
+       }},
+      {"optim_adagrad",
+       [](std::ostream& out) {
+         using Options = torch::optim::AdagradOptions;
+         show_adagrad(out, Options());
+         show_adagrad(out, Options(0.1).lr_decay(0.5).weight_decay(0.3));
+         show_adagrad(out, Options(0.1).initial_accumulator_value(0.5).eps(0.1));
+         const Options options;
+         out << options.lr() << options.lr_decay() << options.weight_decay() << options.initial_accumulator_value()
+             << options.eps() << options.get_lr() << '\n';
+         const torch::NoGradGuard no_grad;
+         const torch::Tensor p = wave(3, 0.4, 0.1);
+         torch::optim::Adagrad adagrad(std::vector<torch::Tensor>{p}, Options(0.1).initial_accumulator_value(1));
+         p.mutable_grad() = torch::tensor({2.0F, -1.0F, 0.5F});
+         adagrad.step();
+         adagrad.step();
+         const auto& state = static_cast<torch::optim::AdagradParamState&>(*adagrad.state().begin()->second);
+         out << state.step() << '\n';
+         show(out, state.sum());
        }},
       {"optim_double",
        [](std::ostream& out) {
@@ -242,6 +347,22 @@ std::vector<Snippet> optim_snippets() {
          adam(torch::optim::AdamOptions().betas(Betas(1, 0.5)));
          adam(torch::optim::AdamOptions().betas(Betas(0.5, -0.5)));
          message(out, [&] { torch::optim::AdamW(all, torch::optim::AdamWOptions(-0.5)); });
+         const auto rmsprop = [&](const torch::optim::RMSpropOptions& options) {
+           message(out, [&] { torch::optim::RMSprop(all, options); });
+         };
+         rmsprop(-1);
+         rmsprop(torch::optim::RMSpropOptions().eps(-1));
+         rmsprop(torch::optim::RMSpropOptions().momentum(-1));
+         rmsprop(torch::optim::RMSpropOptions().weight_decay(-1));
+         rmsprop(torch::optim::RMSpropOptions().alpha(-1));
+         const auto adagrad = [&](const torch::optim::AdagradOptions& options) {
+           message(out, [&] { torch::optim::Adagrad(all, options); });
+         };
+         adagrad(-1);
+         adagrad(torch::optim::AdagradOptions().lr_decay(-1));
+         adagrad(torch::optim::AdagradOptions().weight_decay(-1));
+         adagrad(torch::optim::AdagradOptions().initial_accumulator_value(-1));
+         adagrad(torch::optim::AdagradOptions().eps(-1));
          message(out, [] { torch::optim::OptimizerOptions().get_lr(); });
        }},
       {"optim_step_lr",
