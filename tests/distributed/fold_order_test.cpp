@@ -89,6 +89,7 @@ TEST(FoldOrder, OfDirectExchangeIsThatOfTheRing) {
   for (const int ranks : {2, 3, 5, 8}) {
     if (kSanitized && ranks > 3) continue;
     for (const DType dtype : {DType::f32, DType::f16}) {
+      if (kSanitized && (dtype == DType::f32) != (ranks == 2)) continue;
       for (const auto& reduction : {reduce, reduce_scatter}) {
         const std::int64_t elements = std::int64_t{9001} * ranks;
         const Values direct = reduced("direct", ranks, elements, dtype, reduction);

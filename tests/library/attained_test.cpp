@@ -227,8 +227,10 @@ TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
   for (const MeasuredFunction& function : functions())
     table += fmt::format(" {} | |", function.name), line += "---|---|";
   table += "\n" + line + "\n";
+  std::size_t turn = 0;
   for (const auto& sizes : kShapes) {
-    table += fmt::format("| {} |", text_of(sizes));
+    if (!measures_all() && turn++ % 6 != 0) continue;
+    std::string row = fmt::format("| {} |", text_of(sizes));
     for (const MeasuredFunction& function : functions()) {
       const double us =
           attained([&] { function.call(torch::empty(sizes, torch::dtype(torch::kHalf).device("ahbm"))); }).us;
@@ -236,11 +238,13 @@ TEST(Attained, FunctionsOfRowsReachSixTenthsOfTheirRoof) {
       if (roof > kLongUs) {
         EXPECT_GE(roof / us, kShare) << function.name << " of " << text_of(sizes);
       }
-      table += fmt::format(" {:.1f} us | {:.0f} % |", us, 100 * roof / us);
+      row += fmt::format(" {:.1f} us | {:.0f} % |", us, 100 * roof / us);
     }
-    table += "\n";
+    row += "\n";
+    if (!measures_all()) expect_row(row);
+    table += row;
   }
-  expect_table("rows", table);
+  if (measures_all()) expect_table("rows", table);
   std::string operations = "| function | operations on each element | cycles |\n|---|---|---|\n";
   for (const MeasuredFunction& function : functions())
     operations += fmt::format("| {} | {} | {:.0f} |\n", function.name, function.operations, function.cycles);
