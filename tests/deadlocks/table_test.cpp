@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/sanitizers.h"
 #include "support/source_tree.h"
 
 namespace kernbench::deadlocks_test {

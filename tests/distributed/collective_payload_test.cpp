@@ -137,6 +137,7 @@ TEST(CollectivePayload, OfSeveralRingsGoesOneHopFromEachRank) {
 /// Rank r does not send the chunk that it ends the sum of, nor the result that the next rank has.
 TEST(CollectivePayload, OfARingWithRaggedChunksIsAllChunksTwiceButTwo) {
   for (const int n : {3, 5, 8}) {
+    if (kSanitized && n != 3) continue;
     for (const std::int64_t elements : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1023}, std::int64_t{100'003}}) {
       const Sent sent = all_reduce(shipped_by_number(n), "ring_allreduce", n, elements, kOnePe);
       std::vector<std::int64_t> wanted;

@@ -112,6 +112,7 @@ TEST(GemmGroups, DefaultProductsLoadTogetherAndTakeLessTime) {
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
+  if (!takes_all_cases()) options.overrides = {"sip.cubes.mesh=[2, 2]"};
   const RunResult result = simulate(options, [&] {
     const auto where = torch::dtype(torch::kHalf).device("ahbm");
     const Tensor a = torch::empty({1024, 1024}, where), b = torch::empty({1024, 1024}, where);
@@ -131,7 +132,9 @@ TEST(GemmGroups, DefaultProductsLoadTogetherAndTakeLessTime) {
   const LaunchResult &together = result.launches[0], &alone = result.launches[1];
   EXPECT_LT(100 * (together.end - together.start).count(), 98 * (alone.end - alone.start).count());
   EXPECT_LT(4 * together.hbm_bytes.count(), alone.hbm_bytes.count());
-  EXPECT_LT(together.end - together.start, Time::nanoseconds(5'700)) << "tiles of half the rows or columns are tried";
+  if (takes_all_cases()) {
+    EXPECT_LT(together.end - together.start, Time::nanoseconds(5'700)) << "tiles of half the rows or columns are tried";
+  }
   ASSERT_TRUE(together.plan);
   EXPECT_EQ(together.plan->choices.back(), (std::pair<std::string, std::string>{"multicast", "A, B"}));
 }

@@ -78,13 +78,13 @@ TEST(TurnedProducts, AreThoseWhoseWeightsAreLargerThanWhatTheyMultiply) {
 
 /// By a plan that was measured: replays give the vector engine nothing.
 RunResult on_one_cube(const FewRowsProduct& sizes) {
-  return product(sizes, "ahbm-1sip", false, {"sip.cubes.mesh=[1, 1]"});
+  return product(sizes, "ahbm-1sip", false, {"sip.cubes.mesh=[1, 1]", "cube.pes.mesh=[2, 2]"});
 }
 
 TEST(VectorShare, OfAProductOfOneRowHasTheBitsOfTheHost) {
   for (const bool linear : {true, false}) {
     if (!linear && !takes_all_cases()) continue;
-    const RunResult result = on_one_cube({.m = 1, .n = 1024, .k = 1024, .linear = linear, .bias = linear});
+    const RunResult result = on_one_cube({.m = 1, .n = 512, .k = 512, .linear = linear, .bias = linear});
     ASSERT_FALSE(result.error) << result.error->message;
     EXPECT_NE(choice(result, "vector_share"), "") << linear;
   }
@@ -94,8 +94,8 @@ TEST(VectorShare, OfAProductOfOneRowHasTheBitsOfTheHost) {
 TEST(VectorShare, IsNoneWhereTheOrderOfTheSumsIsToldOrValuesAreIntegersOrRowsAreMany) {
   NOT_UNDER_SANITIZERS("long");
   const auto share = [](const FewRowsProduct& sizes) { return choice(on_one_cube(sizes), "vector_share"); };
-  EXPECT_EQ(share({.m = 1, .n = 1024, .k = 1024, .exact = true}), "");
-  EXPECT_EQ(share({.m = 1, .n = 1024, .k = 1024, .dtype = DType::i32}), "");
+  EXPECT_EQ(share({.m = 1, .n = 512, .k = 512, .exact = true}), "");
+  EXPECT_EQ(share({.m = 1, .n = 512, .k = 512, .dtype = DType::i32}), "");
   EXPECT_EQ(share({.m = 256, .n = 256, .k = 256}), "");
 }
 
