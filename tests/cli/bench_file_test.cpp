@@ -451,7 +451,7 @@ TEST_F(BenchFileTest, TheResultSaysFromWhichFilesItComesAndDiffSaysThatTheyChang
 TEST_F(BenchFileTest, AFullCacheIsSaidAndNoObstacle) {
   NOT_UNDER_SANITIZERS("a compilation");
   fs::create_directories(cache());
-  const std::string mount = "mount -t tmpfs -o size=64k none " + cache() + " 2>/dev/null";
+  const std::string mount = "mount -t tmpfs -o size=8k none " + cache() + " 2>/dev/null";
   if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
   const Finished result = run({file(small("  std::cout << 7;")), "-q"});
   EXPECT_EQ(std::system(("umount " + cache()).c_str()), 0);
