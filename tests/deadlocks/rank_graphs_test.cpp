@@ -219,7 +219,7 @@ void expect_as_the_graph_says(const Exchange& exchange, Tally& tally) {
   }
 }
 
-constexpr std::uint64_t kExchanges = kSanitized ? 16 : 125;  // of each part
+constexpr std::uint64_t kExchanges = kSanitized ? 25 : 125;  // of each part
 
 class RankGraphs : public ::testing::TestWithParam<std::uint64_t> {};
 

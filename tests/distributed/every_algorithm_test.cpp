@@ -150,7 +150,8 @@ TEST(EveryAllReduce, IsExactOnAnyNumberOfRanksAndElementsInEveryTypeWithEveryRed
     expect_exact(algorithm, 1, machine_with(algorithm, 1), cases(1, turn));
     for (const int ranks : kRanks) {
       const std::size_t mine = turn++;
-      if (!kSanitized || mine % 3 == 0) expect_exact(algorithm, ranks, machine_with(algorithm, ranks), cases(ranks, mine));
+      if (!kSanitized || mine % 3 == 0)
+        expect_exact(algorithm, ranks, machine_with(algorithm, ranks), cases(ranks, mine));
     }
   }
 }

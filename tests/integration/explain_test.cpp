@@ -143,7 +143,7 @@ Time sum_of(const Seen& seen) {
 }
 
 TEST(Explain, TheIntervalsOfEveryOperationTileItsDurationAndNameWhatEndedThem) {
-  constexpr std::int64_t kSeeds = kSanitized ? 20 : 200;
+  constexpr std::int64_t kSeeds = kSanitized ? 50 : 200;
   std::map<Activity, std::int64_t> count;
   for (std::int64_t seed = 0; seed < kSeeds; ++seed) {
     Explained run;
@@ -212,7 +212,7 @@ TEST(Explain, TheWorkOfAllOperationsIsWhatTheEnginesCounted) {
 }
 
 TEST(Explain, TheCriticalPathTilesTheLaunchAndNoBoundExceedsTheTime) {
-  constexpr std::int64_t kSeeds = kSanitized ? 20 : 200;
+  constexpr std::int64_t kSeeds = kSanitized ? 50 : 200;
   std::set<std::string> activities;
   std::int64_t complete = 0;  // launches whose list of waits was not cut
   for (std::int64_t seed = 0; seed < kSeeds; ++seed) {

@@ -10,7 +10,6 @@
 #include "distributed/algorithm_description.h"
 #include "distributed/algorithms/algorithm.h"
 #include "kernbench/laws.h"
-#include "support/sanitizers.h"
 #include "tests/integration/built_in_bench.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/source_tree.h"

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "support/all_cases.h"
 #include "support/elementwise_references.h"
 #include "support/source_tree.h"
 
@@ -98,7 +99,6 @@ TEST(ElementwiseTable, ThePageOfTheHostApiNamesEveryFunctionOfOneOperand) {
 #define KERNBENCH_QUESTION(operation, name, ...) names += #name " ";
 #define KERNBENCH_TENSOR_FUNCTION KERNBENCH_QUESTION
 #include "kernbench/elementwise/unary.def"
-#include "support/all_cases.h"
   source_tree::expect_golden_part("docs/host-api.md", "| one operand | `", "silu gelu square clamp", names);
 }
 

@@ -151,7 +151,7 @@ bool expect_integers(const torch::Tensor& tensor, const Array& expected, const s
 
 TEST(RandomKernelsWithoutFloatingPoint, TakeTheSameTimesAndYieldTheSameIntegers) {
   int compared = 0, steered = 0, integers = 0;
-  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(number_of_cases(500, 80, 20)); ++seed) {
+  for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(number_of_cases(500, 150, 25)); ++seed) {
     const std::string what = "seed " + std::to_string(seed);
     const Scenario scenario = random_scenario(seed);
     std::vector<Branches> taken, again;

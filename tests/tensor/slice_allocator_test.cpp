@@ -1,4 +1,3 @@
-#include "support/all_cases.h"
 #include "tensor/placement/slice_allocator.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,8 @@
 #include <optional>
 #include <random>
 #include <vector>
+
+#include "support/all_cases.h"
 
 namespace kernbench::tensor {
 namespace {

@@ -1,6 +1,5 @@
 // Turns come in the order of their keys, however many there are and whenever they are set.
 #include "hardware/fabric/turn_queue.h"
-#include "support/sanitizers.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <queue>
 #include <random>
 #include <vector>
+
+#include "support/sanitizers.h"
 
 namespace kernbench::hardware::fabric {
 namespace {
