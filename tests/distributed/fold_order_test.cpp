@@ -115,6 +115,7 @@ void expect_both_orders(const Values& result, const Values& forwards, const Valu
 
 TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
   for (const int ranks : {4, 5}) {  // of three, both orders have the same sums
+    if (kSanitized && ranks == 5) continue;
     const std::int64_t elements = std::int64_t{4096} * ranks, block = elements / ranks;
     constexpr DType dtype = DType::f32;
     const auto expected = [&](int step, std::int64_t begin, std::int64_t count) {

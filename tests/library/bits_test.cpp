@@ -215,6 +215,7 @@ TEST(SameBits, TensorsAndNumbers) {
         const auto operation = std::get<BinaryOperation>(row.operation);
         if (operation == BinaryOperation::maximum || operation == BinaryOperation::minimum) continue;
         for (const torch::Scalar& number : {torch::Scalar(0.1), torch::Scalar(2), torch::Scalar(100'001)}) {
+          if (kSanitized && number.toDouble() > 1) continue;
           EXPECT_EQ(differing(tensor::binary(operation, x, number), tensor::binary(operation, device, number)), 0)
               << row.name << " of " << name(dtype) << " and " << number.toDouble();
           EXPECT_EQ(differing(tensor::binary(operation, number, x), tensor::binary(operation, number, device)), 0)
