@@ -103,6 +103,7 @@ TEST(VectorShare, IsNoneWhereTheOrderOfTheSumsIsToldOrValuesAreIntegersOrRowsAre
 // PE has as many as of 8192 x 8192 on all cubes (Attained.ProductsOfFewRows…).
 TEST(VectorShare, LeavesTheArrayLessThanAllWeights) {
   NOT_UNDER_SANITIZERS("long");
+  if (!takes_all_cases()) GTEST_SKIP() << "ProductsOfFewRows says it of all cubes: make test-full";
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.overrides = {"sip.cubes.mesh=[2, 2]"};
