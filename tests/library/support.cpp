@@ -132,7 +132,7 @@ double unit(DType dtype) {
 }
 
 void for_random_cases(int count, const std::function<void(Draw&)>& body) {
-  const int taken = number_of_cases(count, (3 * count + 4) / 5, (count + 11) / 12);
+  const int taken = number_of_cases(count, count < 60 ? count : 3 * count / 5, (count + 11) / 12);
   for (int seed = 0; seed < taken; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SimulateOptions options;
