@@ -9,6 +9,7 @@
 
 #include "distributed/algorithm_description.h"
 #include "distributed/algorithms/algorithm.h"
+#include "kernbench/error.h"
 #include "kernbench/laws.h"
 #include "tests/integration/built_in_bench.h"
 #include "tests/support/sanitizers.h"
