@@ -157,10 +157,10 @@ add_custom_target(tsan_tests)
 
 # sim_test as eight tests of every eighth case each: under AddressSanitizer a process takes 0.1 s to start, which is long
 # for thousands of cases.
-function(add_test_in_parts name label)
+function(add_test_in_parts name label cost)
   foreach(part RANGE 7)
     add_test(NAME ${name}.part_${part} COMMAND ${name}_test)
-    set_tests_properties(${name}.part_${part} PROPERTIES TIMEOUT 900 LABELS ${label}
+    set_tests_properties(${name}.part_${part} PROPERTIES TIMEOUT 900 LABELS ${label} COST ${cost}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=8;GTEST_SHARD_INDEX=${part}")
   endforeach()
 endfunction()
@@ -178,13 +178,18 @@ function(compile_as_test target)
   endif()
 endfunction()
 
-# kernbench_test(sim SOURCES … DEPENDS … [LABEL …]): one GoogleTest program (sim_test), its cases known to ctest.
+# kernbench_test(sim SOURCES … DEPENDS … [LABEL …] [COST …]): one GoogleTest program (sim_test), its cases known to ctest.
 # The label is the name, or LABEL: "slow" runs in `make test-full` only, "tsan" runs under ThreadSanitizer too.
 # (One only: gtest_discover_tests takes the words of a list of labels for properties.)
+# COST is about the seconds that its longest case takes, where these are many: ctest starts it before the others, so that no
+# core waits at the end for one that was begun last. (A ctest that has run before knows the times of those without COST.)
 function(kernbench_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;COST" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL ${name})
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} test_support GTest::gmock GTest::gtest_main)
@@ -198,10 +203,10 @@ function(kernbench_test name)
   endif()
   compile_in_batches(${name}_test)
   if(KERNBENCH_SANITIZE MATCHES address)
-    add_test_in_parts(${name} ${ARG_LABEL})
+    add_test_in_parts(${name} ${ARG_LABEL} ${ARG_COST})
   else()
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
+      PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL} COST ${ARG_COST})
   endif()
   if(ARG_LABEL STREQUAL "tsan")
     add_dependencies(tsan_tests ${name}_test)

@@ -145,7 +145,7 @@ TEST(CommandLineTest, AnyWordsAreUnderstoodOrRejectedCleanly) {
                                           "-t",  "--seed", "1",        "help",   "--color",  "auto", "-qp",
                                           "-pq", "--=",    "-=",       "\xff\n", "--no-data"};
   std::mt19937 generator(5);
-  for (int i = 0; i < (kSanitized ? 400 : 2000); ++i) {
+  for (int i = 0; i < (kSanitized ? 150 : 2000); ++i) {
     std::vector<std::string> arguments;
     for (auto count = generator() % 7; count > 0; --count) arguments.push_back(words[generator() % words.size()]);
     try {

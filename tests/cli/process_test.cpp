@@ -153,39 +153,43 @@ TEST(ProcessTest, InterruptKeepsWhatWasMeasuredAndExitsWith130) {
   EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
 }
 
-/// How long a run that never listens lasts; interrupted again after half a second if `twice`.
-double seconds_of_a_deaf_run(bool twice) {
-  Process process({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
-  EXPECT_TRUE(process.wait_for_error("running"));
-  process.interrupt();
-  if (twice) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    process.interrupt();
-  }
-  const Finished run = process.finish();
-  EXPECT_EQ(run.code, 130);
-  EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
-  return run.seconds;
-}
-
 TEST(ProcessTest, ARunThatDoesNotListenIsStoppedBySecondInterruptOrByTime) {
-  const double by_time = seconds_of_a_deaf_run(false);
-  EXPECT_LT(by_time, 20);
-  EXPECT_LT(seconds_of_a_deaf_run(true), by_time);
+  const std::vector<std::string> deaf{KERNBENCH_FAKE_PROGRAM, "run", "deaf"};
+  Process by_time(deaf), terminated(deaf), twice(deaf);
+  for (const Process* process : {&by_time, &terminated, &twice}) ASSERT_TRUE(process->wait_for_error("running"));
+  by_time.interrupt();
+  terminated.send(SIGTERM);
+  twice.interrupt();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  twice.interrupt();
+  const Finished soon = twice.finish(), late = by_time.finish(), ended = terminated.finish();
+  for (const Finished& run : {soon, late}) {
+    EXPECT_EQ(run.code, 130);
+    EXPECT_THAT(run.err, HasSubstr("kernbench: interrupted\n"));
+  }
+  EXPECT_EQ(ended.code, 143);
+  EXPECT_THAT(ended.err, HasSubstr("kernbench: terminated\n"));
+  EXPECT_LT(late.seconds, 20);
+  EXPECT_LT(soon.seconds, late.seconds);
 }
 
 // timeout(1) signals the process, and then its group with the process in it.
 TEST(ProcessTest, SignalsOfOneRequestAreOne) {
-  for (const int signal : {SIGTERM, SIGINT}) {
-    const TemporaryDirectory directory;
-    Process process({KERNBENCH_FAKE_PROGRAM, "run", "slow", "--json", directory.path("r.json")});
-    ASSERT_TRUE(process.wait_for_error("running"));
-    process.send(signal);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    process.send(signal);
-    EXPECT_EQ(process.finish().code, 128 + signal);
-    EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
+  const TemporaryDirectory directory;
+  const auto command = [&](const char* file) {
+    return std::vector<std::string>{KERNBENCH_FAKE_PROGRAM, "run", "slow", "--json", directory.path(file)};
+  };
+  Process terminated(command("term.json")), interrupted(command("int.json"));
+  for (const Process* process : {&terminated, &interrupted}) ASSERT_TRUE(process->wait_for_error("running"));
+  for (int time = 0; time < 2; ++time) {
+    if (time == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    terminated.send(SIGTERM);
+    interrupted.send(SIGINT);
   }
+  EXPECT_EQ(terminated.finish().code, 128 + SIGTERM);
+  EXPECT_EQ(interrupted.finish().code, 128 + SIGINT);
+  for (const char* file : {"term.json", "int.json"})
+    EXPECT_EQ(Json::parse(contents_of(directory.path(file)))["error"]["type"], "Interrupted");
 }
 
 TEST(ProcessTest, AClosedTerminalEndsARunAsSigtermDoes) {
@@ -208,12 +212,6 @@ TEST(ProcessTest, SigtermKeepsWhatWasMeasuredAndExitsWith143) {
   EXPECT_EQ(run.code, 143);
   EXPECT_THAT(run.out, HasSubstr("cut short"));
   EXPECT_EQ(Json::parse(contents_of(directory.path("r.json")))["error"]["type"], "Interrupted");
-  Process deaf({KERNBENCH_FAKE_PROGRAM, "run", "deaf"});
-  ASSERT_TRUE(deaf.wait_for_error("running"));
-  deaf.send(SIGTERM);
-  const Finished stopped = deaf.finish();
-  EXPECT_EQ(stopped.code, 143);
-  EXPECT_THAT(stopped.err, HasSubstr("kernbench: terminated\n"));
 }
 
 TEST(ProcessTest, AnExitOfTheProgramIsAnErrorWithAWholeResult) {

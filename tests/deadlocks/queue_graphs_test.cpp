@@ -11,6 +11,7 @@
 #include "event_graph.h"
 #include "report/least_slots.h"
 #include "support.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::deadlocks_test {
@@ -234,9 +235,10 @@ std::optional<int> least_slots(const Communication& communication) {
 
 TEST(QueueGraphs, TheLeastNumberOfSlotsIsThatOfTheAnalysis) {
   int found = 0, crossed = 0;
-  for (std::uint64_t seed = 0; seed < 200 && !testing::Test::HasFailure(); ++seed) {
+  const int seeds = number_of_cases(200, 200, 40);
+  for (int seed = 0; seed < seeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Communication communication = random_communication(seed);
+    const Communication communication = random_communication(static_cast<std::uint64_t>(seed));
     const RunResult result = simulated(communication, 1, false);
     if (!result.error || result.error->type != "DeadlockError") continue;
     const auto advice = report::find_least_slots(
@@ -246,8 +248,8 @@ TEST(QueueGraphs, TheLeastNumberOfSlotsIsThatOfTheAnalysis) {
     EXPECT_EQ(advice->needed, expected.value_or(0)) << advice->text;
     (expected ? found : crossed) += 1;
   }
-  EXPECT_GE(found, 10);
-  EXPECT_GE(crossed, 10);
+  EXPECT_GE(found, kSanitized ? 1 : 10);
+  EXPECT_GE(crossed, kSanitized ? 0 : 10);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../cli/process.h"
+#include "support/all_cases.h"
 #include "support/source_tree.h"
 
 namespace kernbench::deadlocks_test {
@@ -85,11 +86,13 @@ TEST(DeviceScorecard, EachBugIsFoundWithItsCulpritAndAnExitCode) {
       "more than half of the ranks is right ([host API](host-api.md)). The lines with `slots` are what `--explain` "
       "adds.\n"
       "[Kernel errors](misuse.md) have a page of their own. Programs that poll run with `--max-polls 100000`.\n";
+  std::size_t turn = 0;
   for (const SeededBug& bug : seeded_bugs()) {
+    if (turn++ % one_case_in(1, 6) != 0) continue;
     SCOPED_TRACE(bug.bench);
     document += section(bug, found(bug));
   }
-  source_tree::expect_golden("docs/misuse-devices.md", document);
+  if (one_case_in(1, 6) == 1) source_tree::expect_golden("docs/misuse-devices.md", document);
 }
 
 TEST(DeviceScorecard, ExplainSaysWithHowManySlotsARingWouldTurn) {

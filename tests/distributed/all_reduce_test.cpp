@@ -102,7 +102,7 @@ TEST(AllReduce, OnTwoTreesIsRightWithAnyNumberOfSlotsAndTiles) {
     std::ofstream(path) << "defaults: {algorithm: trees, slot_size: 64B, vc_chunk_size: 64B, n_slots: " << slots
                         << "}\nalgorithms: {trees: {module: double_tree_allreduce}}\n";
     for (const int ranks : {2, 3, 5, 6, 9}) {
-      if (turn++ % one_case_in(4, 11) != 0) continue;
+      if (turn++ % one_case_in(7, 22) != 0) continue;
       SimulateOptions options = machine_of(ranks);
       options.collectives = path;
       options.overrides.emplace_back("pe.ipcq.queues=16");

@@ -106,7 +106,7 @@ TEST(BruckAndPat, AreRightOnAnyNumberOfRanksOverEveryWiring) {
     for (const int ranks : {1, 2, 3, 4, 5, 8, 13, 16}) {
       for (const std::string& wiring : wirings) {
         if (ranks == 1 && wiring != "ring_1d") continue;
-        if (++turn % one_case_in(3, 16) != 0) continue;
+        if (++turn % one_case_in(5, 16) != 0) continue;
         SCOPED_TRACE(wiring);
         SimulateOptions options = machine_of(ranks);
         options.overrides.push_back("system.sips.topology=" + wiring);

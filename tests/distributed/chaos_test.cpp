@@ -241,7 +241,7 @@ class ChaosTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(ChaosTest, NothingIsLeftOfAFailure) {
   constexpr std::uint64_t kSeeds = 25;
-  const auto run = static_cast<std::uint64_t>(number_of_cases(kSeeds, 8, 2));
+  const auto run = static_cast<std::uint64_t>(number_of_cases(kSeeds, 3, 1));
   for (std::uint64_t seed = GetParam() * kSeeds; seed < GetParam() * kSeeds + run; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Chaos chaos = chaos_of(seed);

@@ -11,6 +11,7 @@
 #include "every_algorithm.h"
 #include "kernbench/kernbench.h"
 #include "sim/fiber.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing::collective_traffic_test {
 namespace {
@@ -116,6 +117,7 @@ TEST(CollectiveTraffic, OfEveryAlgorithmOfAnOperationIsTheSame) {
     }
   };
   for (const int n : {2, 3, 4, 5, 8}) {
+    if (kSanitized && n != 3) continue;
     expect(CollectiveOperation::reduce_scatter, n, n * (n - 1),
            [&]() -> std::function<void()> { return [a = x(1), b = x(n)] { dist::reduce_scatter_tensor(a, b); }; });
     expect(CollectiveOperation::all_gather, n, n * (n - 1),

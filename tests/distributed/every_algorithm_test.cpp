@@ -148,7 +148,11 @@ TEST(EveryAllReduce, IsExactOnAnyNumberOfRanksAndElementsInEveryTypeWithEveryRed
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     std::size_t turn = first++;
     expect_exact(algorithm, 1, machine_with(algorithm, 1), cases(1, turn));
-    for (const int ranks : kRanks) expect_exact(algorithm, ranks, machine_with(algorithm, ranks), cases(ranks, turn++));
+    for (const int ranks : kRanks) {
+      const std::size_t mine = turn++;
+      if (!kSanitized || mine % 3 == 0)
+        expect_exact(algorithm, ranks, machine_with(algorithm, ranks), cases(ranks, mine));
+    }
   }
 }
 
@@ -195,7 +199,7 @@ TEST(EveryAllReduce, IsExactWhereRowsOfPesGoDifferentWays) {
   for (const auto& algorithm : algorithms_of(CollectiveOperation::all_reduce)) {
     std::size_t turn = first++;
     for (const int ranks : {2, 3, 4, 6}) {
-      if (turn++ % one_case_in(2, 4) != 0) continue;
+      if (turn++ % one_case_in(4, 12) != 0) continue;
       SimulateOptions options = machine_with(algorithm, ranks);
       options.overrides.insert(options.overrides.end(), {"sip.cubes.mesh=[2, 2]", "cube.pes.mesh=[2, 4]"});
       expect_exact(algorithm, ranks, options, all);
@@ -326,8 +330,10 @@ std::string answer(const CollectiveAlgorithm& algorithm, int ranks, const Simula
 }
 
 TEST(EveryAlgorithm, RunsOnAGroupOrIsRefusedWithTheReason) {
+  std::size_t turn = 0;
   for (const auto& algorithm : distributed::collective_algorithms()) {
     for (int ranks = 2; ranks <= 7; ++ranks) {
+      if (turn++ % one_case_in(1, 4) != 0) continue;
       SimulateOptions options = machine_with(algorithm, ranks, "n_slots: 2, slot_size: 1KiB");
       options.overrides.emplace_back("pe.ipcq.queues=4");
       topology::Topology machine;

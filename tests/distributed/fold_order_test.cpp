@@ -89,6 +89,7 @@ TEST(FoldOrder, OfDirectExchangeIsThatOfTheRing) {
   for (const int ranks : {2, 3, 5, 8}) {
     if (kSanitized && ranks > 3) continue;
     for (const DType dtype : {DType::f32, DType::f16}) {
+      if (kSanitized && (dtype == DType::f32) != (ranks == 2)) continue;
       for (const auto& reduction : {reduce, reduce_scatter}) {
         const std::int64_t elements = std::int64_t{9001} * ranks;
         const Values direct = reduced("direct", ranks, elements, dtype, reduction);
@@ -114,6 +115,7 @@ void expect_both_orders(const Values& result, const Values& forwards, const Valu
 
 TEST(FoldOrder, OfARingInBothDirectionsIsTheOppositeOneOnEveryOtherRow) {
   for (const int ranks : {4, 5}) {  // of three, both orders have the same sums
+    if (kSanitized && ranks == 5) continue;
     const std::int64_t elements = std::int64_t{4096} * ranks, block = elements / ranks;
     constexpr DType dtype = DType::f32;
     const auto expected = [&](int step, std::int64_t begin, std::int64_t count) {

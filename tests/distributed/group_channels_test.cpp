@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spawning.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing {
 namespace {
@@ -48,6 +49,7 @@ void use(const dist::ProcessGroup& group, int rank, int ranks, int round) {
 
 TEST(GroupChannels, AreGivenBackWithTheGroup) {
   for (const int ranks : {2, 3, 4}) {
+    if (kSanitized && ranks != 3) continue;
     EXPECT_EQ(end_of_ranks(ranks,
                            [ranks](int rank) {
                              for (int round = 0; round < kGroups; ++round) {

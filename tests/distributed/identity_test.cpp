@@ -9,6 +9,7 @@
 
 #include "sim/waitable.h"
 #include "spawning.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -156,7 +157,7 @@ void wait_somehow(int way, const torch::Tensor& x, const torch::Tensor& y) {
 }
 
 TEST(Identity, EveryRankKeepsItsDeviceStreamAndRandomNumbersThroughFiftyWaitsOfAllKinds) {
-  constexpr int kRanks = 4, kWaits = 50;
+  constexpr int kRanks = 4, kWaits = kSanitized ? 15 : 50;
   // What each rank draws when it is alone.
   const auto draws_of = [](int rank) {
     torch::manual_seed(100 + static_cast<std::uint64_t>(rank));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "spawning.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -162,6 +163,7 @@ void spawn_pairs(int deepest) {
 }
 
 TEST(Spawning, InPairsWithoutAnEndIsAnErrorInWordsToo) {
+  NOT_UNDER_SANITIZERS("16,384 ranks");
   const RunResult result = try_simulate(devices(1), [] { spawn_pairs(1'000'000); });
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->type, "SpawnException") << result.error->message;

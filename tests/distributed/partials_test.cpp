@@ -130,7 +130,7 @@ TEST(Partials, AllReplicasOfAllRanksAreAddedInTheDocumentedOrder) {
   for (const int ranks : {1, 2, 3, 4, 5}) {
     if (kSanitized && ranks != 3) continue;
     std::vector<Case> taken;
-    const std::size_t step = one_case_in(2, 3);
+    const std::size_t step = one_case_in(3, 5);
     for (std::size_t i = static_cast<std::size_t>(ranks) % step; i < cases.size(); i += step) taken.push_back(cases[i]);
     expect_exact(taken, ranks, machine(ranks));
   }
@@ -138,7 +138,7 @@ TEST(Partials, AllReplicasOfAllRanksAreAddedInTheDocumentedOrder) {
 
 TEST(Partials, ManyRanksAndManyTiles) {
   const DPPolicy three{Placement::replicate, Placement::replicate, 3, 1};
-  expect_exact({{70'001}}, 2, machine(2));
+  if (!kSanitized) expect_exact({{70'001}}, 2, machine(2));
   for (const int ranks : {8, 13, 16}) {
     if (!kSanitized || ranks == 8) expect_exact({{7, three, {3}}, {1023, three, {3}}}, ranks, machine(ranks));
   }

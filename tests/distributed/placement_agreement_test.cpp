@@ -139,7 +139,7 @@ TEST(PlacementAgreement, ReplicasMeetReplicasOnlyWhereTheOtherRankHasThemToo) {
 
 TEST(PlacementAgreement, RandomPairsGiveRightValuesOrAnError) {
   constexpr std::uint64_t kSeed = 20260611;
-  const int pairs = number_of_cases(400, 100, 30);
+  const int pairs = number_of_cases(400, 50, 15);
   RandomLayouts random(kSeed);
   int right = 0, refused = 0;
   for (int pair = 0; pair < pairs; ++pair) {

@@ -9,6 +9,7 @@
 #include "kernbench/kernbench.h"
 #include "ranks.h"
 #include "sim/fiber.h"
+#include "support/sanitizers.h"
 
 namespace kernbench::testing::point_to_point_test {
 namespace {
@@ -121,6 +122,7 @@ TEST(PointToPoint, WhoReceivesFromAnyGetsTheSendThatWasCalledFirst) {
 // Whether the receive waits for the sends, is called at their instant, or finds them.
 TEST(PointToPoint, OfSendsOfOneInstantWhoReceivesFromAnyGetsThatOfTheLowestRank) {
   for (const auto receive_at : {Time::zero(), Time::microseconds(100), Time::microseconds(200)}) {
+    if (kSanitized && receive_at != Time::microseconds(100)) continue;
     std::vector<int> order{0, 1, 2, 3};
     do {
       std::vector<int> sources;

@@ -82,22 +82,22 @@ void exchange_all(int rank, int ranks, std::int64_t elements, unsigned seed) {
 TEST(SharedChannels, SixteenRanksExchangeAllToAllInAnyOrder) {
   for (const unsigned seed : {0U, 1U, 2U}) {
     for (const std::int64_t elements : {40, 60'000}) {  // the latter do not fit into the slots
-      if (kSanitized && (seed != 2 || elements == 40)) continue;
+      if (kSanitized && (seed != 2 || elements != 40)) continue;
       expect_passed(machine(16), 16, [=](int rank) { exchange_all(rank, 16, elements, seed); });
     }
   }
 }
 
 TEST(SharedChannels, SixtyFourRanksExchangeAllToAll) {
-  constexpr int kRanks = kSanitized ? 24 : 64;
+  constexpr int kRanks = kSanitized ? 18 : 64;
   expect_passed(machine(kRanks), kRanks, [](int rank) { exchange_all(rank, kRanks, 40, 0); });
 }
 
 TEST(SharedChannels, SixtyFourRanksOfAShippedMachineExchangeAllToAll) {
-  constexpr int kRanks = kSanitized ? 12 : 64;
-  SimulateOptions options = machine(kRanks);
+  const int ranks = takes_all_cases() ? 64 : kSanitized ? 6 : 32;
+  SimulateOptions options = machine(ranks);
   options.topology = "ahbm-2sip";
-  expect_passed(options, kRanks, [](int rank) { exchange_all(rank, kRanks, 40, 3); });
+  expect_passed(options, ranks, [=](int rank) { exchange_all(rank, ranks, 40, 3); });
 }
 
 TEST(SharedChannels, RanksThatArePesExchangeAllToAll) {
@@ -131,7 +131,7 @@ TEST(SharedChannels, TwoRanksUseAHundredTagsAndReceiveInAnotherOrder) {
 /// become free in it.
 TEST(SharedChannels, RandomPairsAlwaysFindTheirEntries) {
   constexpr int kMessages = 16;
-  for (unsigned seed = 0; seed < static_cast<unsigned>(number_of_cases(400, 100, 20)); ++seed) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(number_of_cases(400, 50, 10)); ++seed) {
     SCOPED_TRACE(seed);
     const int ranks = 3 + static_cast<int>(seed % 4);
     const auto exchange = [&](int rank) {
@@ -157,7 +157,7 @@ TEST(SharedChannels, RandomPairsAlwaysFindTheirEntries) {
 }
 
 TEST(SharedChannels, FiftyGroupsLiveAtOnce) {
-  constexpr int kGroups = 50;
+  constexpr int kGroups = kSanitized ? 15 : 50;
   const auto use_all = [](int rank) {
     std::vector<dist::ProcessGroup> groups;
     for (int i = 0; i < kGroups; ++i) groups.push_back(dist::new_group());
@@ -248,7 +248,7 @@ TEST(SharedChannels, ProgramsThatFitTakeTheTimesThatTheyTakeWithMoreEntries) {
 }
 
 TEST(SharedChannels, TimesAreTheSameInAnyOrderOfStartExactlyAndWithoutData) {
-  constexpr int kRanks = 12;
+  constexpr int kRanks = kSanitized ? 6 : 12;
   const auto times = [](const SimulateOptions& options, const std::vector<int>& order) {
     const auto outcome = run_ranks(
         options, kRanks,
@@ -488,7 +488,7 @@ struct Step {
 };
 
 TEST(SharedChannels, RandomProgramsOfCollectivesTransfersAndGroupsYieldWhatTheyYieldOneStepAtATime) {
-  for (unsigned seed = 1; seed <= (kSanitized ? 6 : 12); ++seed) {
+  for (unsigned seed = 1; seed <= (kSanitized ? 3 : 12); ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     const int ranks = seed == 12 ? 64 : 2 + below(10), groups = 1 + below(12);

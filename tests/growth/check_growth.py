@@ -13,12 +13,12 @@ import sys
 
 # Arguments of growth_program for a number of steps, three numbers of steps, the largest ratio.
 PROGRAMS = {
-    "launches": (lambda n: ["launches", n, 10], (100, 300, 1500), 1.01),
-    "launches_without_wait": (lambda n: ["long_launches", n], (100, 300, 1500), 1.01),
+    "launches": (lambda n: ["launches", n, 10], (100, 250, 750), 1.01),
+    "launches_without_wait": (lambda n: ["long_launches", n], (100, 250, 750), 1.01),
     # Bursts that have run on are taken back by each message that begins beside them: all that are under way.
-    "small_chunks": (lambda n: ["small_chunks", n], (1024, 2048, 8192), 1.3),
+    "small_chunks": (lambda n: ["small_chunks", n], (1024, 2048, 4096), 1.3),
     "streams": (lambda n: ["streams", n], (100, 300, 900), 1.2),
-    "tensors": (lambda n: ["tensors", n], (500, 1500, 4500), 1.3),
+    "tensors": (lambda n: ["tensors", n], (500, 1000, 2500), 1.3),
     "part_overrides": (lambda n: ["part_overrides", n], (30, 90, 270), 1.5),
 }
 

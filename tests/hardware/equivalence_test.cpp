@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "open_page.h"
 #include "sim/fiber.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::hardware {
@@ -259,7 +260,8 @@ void expect_equal(const Trace& expected, const Trace& actual, const std::string&
 }
 
 void expect_equivalence(const topology::Topology& topology, std::uint64_t seeds, const ModelRegistry& models = {}) {
-  if (kSanitized) seeds /= 8;
+  const int all = static_cast<int>(seeds);
+  seeds = static_cast<std::uint64_t>(number_of_cases(all, all / 2, all / 20));
   for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
     const Scenario scenario = Generator(topology, seed).scenario();
     const Trace exact = run(topology, scenario, true, 0, models);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "programs.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::composite_test {
@@ -107,7 +108,7 @@ RunResult run(const Case& c, std::uint64_t seed, bool exact, bool data = true) {
 
 TEST(CompositeGemm, YieldsTheProductInEveryFormAndTakesTheSameTimeExactCoalescedAndWithoutData) {
   std::mt19937 random(5);
-  for (std::uint64_t seed = 0; seed < (kSanitized ? 40 : 150); ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(number_of_cases(150, 75, 12)); ++seed) {
     const Case c = random_case(random);
     const RunResult coalesced = run(c, seed, false), exact = run(c, seed, true), times = run(c, seed, false, false);
     ASSERT_EQ(coalesced.status, RunStatus::ok) << "seed " << seed;

@@ -12,6 +12,7 @@
 
 #include "kernbench/placement.h"
 #include "programs.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench {
@@ -220,7 +221,7 @@ TEST(PlacementProperties, InterleavedTensorsHoldWhatWasWritten) {
 }
 
 TEST(PlacementProperties, EveryPeReadsWhatTheHostWroteAndTheHostWhatThePesStored) {
-  const std::uint32_t cases = kSanitized ? 20 : 600;
+  const auto cases = static_cast<std::uint32_t>(number_of_cases(600, 250, 20));
   for (std::uint32_t seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Case random(seed);

@@ -12,6 +12,7 @@
 #include "report/json/read_json.h"
 #include "report/sections/table.h"
 #include "sim/fiber.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench {
@@ -546,6 +547,7 @@ TEST(Distance, AKernelThatReadsBytesManyTimesIsNotToldToStayAtHome) {
   NOT_UNDER_SANITIZERS("long");
   SimulateOptions options;
   options.data = false;
+  options.quick_plans = !takes_all_cases();
   const RunResult result = simulate(options, [] {
     const auto a = torch::empty({1024, 1024}, torch::dtype(torch::kHalf).device("ahbm"));
     torch::ahbm::matmul(a, a, {});

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "programs.h"
+#include "support/all_cases.h"
 #include "support/interleaved.h"
 #include "tile_reference.h"
 
@@ -111,7 +112,7 @@ torch::LaunchOptions on_pe(std::uint32_t pe) {
 
 TEST(TileOperations, LoadsGatherBlocksAcrossShardsAndMaskPastTheEnd) {
   std::mt19937 random(9);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < number_of_cases(150, 150, 30); ++round) {
     simulate(mesh_of_four(), [&] {
       const DType type = kTypes[random() % 5];
       const auto shape = tensor_shape(random);
@@ -141,7 +142,7 @@ TEST(TileOperations, LoadsGatherBlocksAcrossShardsAndMaskPastTheEnd) {
 
 TEST(TileOperations, StoresScatterBlocksAcrossShardsAndDropWhatIsPastTheEnd) {
   std::mt19937 random(10);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < number_of_cases(150, 150, 30); ++round) {
     simulate(mesh_of_four(), [&] {
       const DType type = kTypes[random() % 5];
       const auto shape = tensor_shape(random);

@@ -319,6 +319,7 @@ TEST(DeviceDimensions, TheLargestOfALineOfSeveralBlocksAgreeWithTheHost) {
   const RunResult result = simulate(on_a_device(true), [] {
     const auto host = torch::randint(-999, 999, {2, 17'001}, torch::kFloat), device = host.to("ahbm");
     for (const std::int64_t k : {3, 70, 300, 9'000}) {
+      if (kSanitized && k > 3 && k < 9'000) continue;
       for (const bool largest : {true, false}) {
         const auto [values, indices] = device.topk(k, 1, largest);
         const auto [expected, places] = host.topk(k, 1, largest);
@@ -328,7 +329,7 @@ TEST(DeviceDimensions, TheLargestOfALineOfSeveralBlocksAgreeWithTheHost) {
     }
   });
   EXPECT_FALSE(result.error) << result.error->message;
-  EXPECT_GE(std::ranges::count(result.launches, "topk", &LaunchResult::kernel), 4 * 2 * 3);
+  EXPECT_GE(std::ranges::count(result.launches, "topk", &LaunchResult::kernel), (kSanitized ? 2 : 4) * 2 * 3);
 }
 
 TEST(DeviceDimensions, TheLargestOfAVocabularyAreFoundByAllPes) {

@@ -76,6 +76,7 @@ TEST(Embedding, TheOrderOfTheSumIsThatOfTheIndices) {
 }
 
 TEST(Embedding, NextBlocksAreOnTheirWayWhileOneIsAdded) {
+  NOT_UNDER_SANITIZERS("times only");
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
@@ -174,6 +175,7 @@ RunResult choices(bool data, const std::string& topology) {
 }
 
 TEST(Gather, WithoutDataTakesTheTimeOfIndicesSpreadEvenly) {
+  NOT_UNDER_SANITIZERS("times only");
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
     const RunResult with = choices(true, topology), without = choices(false, topology);
     EXPECT_EQ(without.simulated_time, with.simulated_time) << topology;

@@ -55,6 +55,7 @@ Timing run_of(const RowFunction& function, const std::vector<std::int64_t>& size
 }
 
 TEST(EveryPe, ABatchOfMatricesTakesTheTimeOfItsRows) {
+  NOT_UNDER_SANITIZERS("times only");
   for (const RowFunction& function : row_functions()) {
     const Timing flat = run_of(function, {1024, 256});
     for (const std::vector<std::int64_t>& sizes :

@@ -101,7 +101,7 @@ TEST(GemmGroups, TheSameBitsInTheOrderOfK) {
   expect_same_values("tiny", 64, 48, 96);
   expect_same_values("tiny", 33, 130, 70);
   std::mt19937_64 random(14);
-  for (int round = 0; round < number_of_cases(5, 2, 0); ++round) {
+  for (int round = 0; round < number_of_cases(5, 1, 0); ++round) {
     expect_same_values("ahbm-1sip", 64 + static_cast<std::int64_t>(random() % 400),
                        64 + static_cast<std::int64_t>(random() % 400), 1 + static_cast<std::int64_t>(random() % 300));
   }
@@ -112,6 +112,7 @@ TEST(GemmGroups, DefaultProductsLoadTogetherAndTakeLessTime) {
   SimulateOptions options;
   options.topology = "ahbm-1sip";
   options.data = false;
+  if (!takes_all_cases()) options.overrides = {"sip.cubes.mesh=[2, 2]"};
   const RunResult result = simulate(options, [&] {
     const auto where = torch::dtype(torch::kHalf).device("ahbm");
     const Tensor a = torch::empty({1024, 1024}, where), b = torch::empty({1024, 1024}, where);
@@ -131,7 +132,9 @@ TEST(GemmGroups, DefaultProductsLoadTogetherAndTakeLessTime) {
   const LaunchResult &together = result.launches[0], &alone = result.launches[1];
   EXPECT_LT(100 * (together.end - together.start).count(), 98 * (alone.end - alone.start).count());
   EXPECT_LT(4 * together.hbm_bytes.count(), alone.hbm_bytes.count());
-  EXPECT_LT(together.end - together.start, Time::nanoseconds(5'700)) << "tiles of half the rows or columns are tried";
+  if (takes_all_cases()) {
+    EXPECT_LT(together.end - together.start, Time::nanoseconds(5'700)) << "tiles of half the rows or columns are tried";
+  }
   ASSERT_TRUE(together.plan);
   EXPECT_EQ(together.plan->choices.back(), (std::pair<std::string, std::string>{"multicast", "A, B"}));
 }

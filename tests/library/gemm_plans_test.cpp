@@ -266,6 +266,7 @@ TEST(GemmPlans, OfTheStoreChangeNoResult) {
     SimulateOptions options;
     options.topology = "tiny";
     options.plans = plans;
+    options.quick_plans = kSanitized;
     const RunResult result = simulate(options, [] {
       const auto x = torch::randn({96, 130}, torch::dtype(torch::kHalf)).to("ahbm");
       torch::matmul(x, torch::randn({130, 70}, torch::dtype(torch::kHalf)).to("ahbm")).cpu();

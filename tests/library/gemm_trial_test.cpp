@@ -104,6 +104,7 @@ TEST(GemmTrial, TakesWhatTheProductTakesToThePicosecond) {
     for (const Matrices& sizes : products) {
       // A SIP of ahbm-2sip is that of ahbm-1sip: one product says that its other SIP is no matter.
       if (topology == "ahbm-2sip" && sizes.m != 64) continue;
+      if (topology == "ahbm-1sip" && sizes.m > 64 && !takes_all_cases()) continue;
       simulate(machine(topology), [&] {
         const TrialOperands product = operands(sizes);
         const PlanRef plan = plan_of(product, {.exact_order = false, .measured = false});  // any will do
@@ -205,6 +206,7 @@ TEST(GemmTrial, EstimatesALongProductFromItsFirstSteps) {
   // Short steps of each program's own are bound by the links at first.
   const Estimate short_steps = estimate_of({4096, 4096, 4096}, false);
   EXPECT_NEAR(short_steps.estimated, short_steps.took, 0.2 * short_steps.took);
+  if (!takes_all_cases()) return;
   // Bound by memory, the programs ask the same slices at first and spread out: too long, but in the right order.
   const Estimate alone = estimate_of({512, 8192, 8192}, false), together = estimate_of({512, 8192, 8192}, true);
   EXPECT_LT(together.took, alone.took);
@@ -362,7 +364,7 @@ TEST(GemmTrial, ThePlanIsTheSameWithAndWithoutValuesAndOnEverySip) {
     for (const int device : {0, 1}) {
       if (data && device == 0) continue;  // differs from one of the others in both
       SimulateOptions options = machine("ahbm-2sip", data);
-      options.overrides = {"sip.cubes.mesh=[2, 2]"};
+      options.overrides = {"sip.cubes.mesh=[2, 1]"};
       simulate(options, [&] {
         std::string text;
         for (const auto& [name, value] : tile::library::choices(*plan_of(operands({64, 512, 256}, device))))
@@ -380,8 +382,8 @@ TEST(GemmTrial, NoProductIsSlowerThanByThePlanOfTheReplay) {
   SimulateOptions options = machine("ahbm-1sip");
   std::vector<Matrices> products{{1, 4096, 4096}, {8, 2048, 4096}, {64, 1024, 1024, true}, {300, 100, 700}};
   if (!takes_all_cases()) {
-    options.overrides = {"sip.cubes.mesh=[2, 1]"};
-    products = {{1, 1024, 1024}, {64, 256, 512, true}, {300, 100, 700}};
+    options.overrides = {"sip.cubes.mesh=[1, 1]"};
+    products = {{1, 1024, 1024}, {300, 100, 700}};
   }
   for (const Matrices& sizes : products) {
     double times[2] = {};

@@ -112,6 +112,7 @@ TEST(LibraryPipeline, MoreDmaQueuesMakeNothingSlower) {
 
 // Lines so long that few fit: fewer loads under way, and no program that waits for its own tiles.
 TEST(LibraryPipeline, LinesThatBarelyFitTheTcmDoNotWaitForEachOther) {
+  NOT_UNDER_SANITIZERS("times only");
   for (const std::int64_t columns : {20'000, 40'000, 43'000}) {
     SimulateOptions options;
     options.topology = "tiny";

@@ -75,7 +75,7 @@ TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
       {"ahbm-1sip", {"sip.cubes.mesh=[2, 1]", "cube.hbm.bandwidth=300GB/s"}, 64, 3072, 256},
       {"ahbm-1sip", {}, 8192, 64, 64},
   };
-  for (std::size_t i = 0; i < products.size(); i += one_case_in(3, 3)) {
+  for (std::size_t i = 0; i < products.size(); i += one_case_in(5, 1)) {
     const PlannedProduct& product = products[i];
     PlannedProduct with_tiles = product;
     with_tiles.quick = !takes_all_cases();
@@ -94,12 +94,9 @@ TEST(PlanQuality, NoTilesOfASearchAreMuchBetterThanTheChosenOnes) {
 
 TEST(PlanQuality, StepsStayLongWhereTheHbmIsSlow) {
   NOT_UNDER_SANITIZERS("long");
+  if (!takes_all_cases()) GTEST_SKIP() << "ten seconds: make test-full";
   PlannedProduct slow{"ahbm-1sip", {"cube.hbm.bandwidth=100GB/s"}, 2048, 2048, 2048};
   slow.quick = true;
-  if (!takes_all_cases()) {  // as many products of each PE
-    slow.overrides.emplace_back("sip.cubes.mesh=[2, 2]");
-    slow.m = slow.n = 1024;
-  }
   EXPECT_LE(microseconds(slow), 1.02 * microseconds(slow, {0, 0, 256}));
   PlannedProduct flat{"ahbm-1sip", {}, 64, 12288, 256};
   flat.quick = true;
@@ -130,7 +127,9 @@ TEST(PlanQuality, MoreOfAResourceIsNotSlowerWhereAllProgramsAskTheSameHolders) {
       {{"ahbm-1sip", slow, 512, 512, 512, false}, "pe.gemm.array=[64, 128]"},
       {{"ahbm-1sip", row, 512, 512, 512, false}, "cube.noc.link.bandwidth=256GB/s"},
   };
+  std::size_t turn = 0;
   for (const auto& [product, change] : more) {
+    if (turn++ % one_case_in(2, 1) != 0) continue;
     PlannedProduct better = product;
     better.overrides.push_back(change);
     EXPECT_LE(microseconds(better), 1.02 * microseconds(product)) << text_of(better);
@@ -160,8 +159,10 @@ TEST(PlanQuality, GridsAreChosenByWhatMeetsOnSlicesAndLinks) {
   NOT_UNDER_SANITIZERS("long");
   PlannedProduct square{"ahbm-1sip", {}, 2048, 2048, 1024, false}, flat{"ahbm-1sip", {"pe.clock=4GHz"}, 64, 12288, 256};
   square.quick = flat.quick = true;
-  EXPECT_LE(microseconds(square), 46);
   EXPECT_LE(microseconds(flat), 11);
+  if (takes_all_cases()) {
+    EXPECT_LE(microseconds(square), 46);
+  }
 }
 
 // Its steps asked one holder of B after the other: 11.7 us.
@@ -185,6 +186,7 @@ TEST(PlanQuality, TheBusiestLinkOfTheMeshCounts) {
 // Short first steps, whose rows of B lie in few cubes, took 2.6 times as long: 69 us.
 TEST(PlanQuality, FirstStepsAskMoreThanFewCubesForB) {
   NOT_UNDER_SANITIZERS("long");
+  if (!takes_all_cases()) GTEST_SKIP() << "ten seconds: make test-full";
   PlannedProduct wide{"ahbm-1sip", {}, 512, 3072, 1024, false};
   wide.quick = true;
   EXPECT_LE(microseconds(wide), 36);
@@ -210,6 +212,7 @@ TEST(PlanQuality, NoStepHasMorePagesThanTheTlbHolds) {
 TEST(PlanQuality, TilesCountTheTcmsAlignment) {
   NOT_UNDER_SANITIZERS("long");
   for (const char* topology : {"tiny", "ahbm-1sip"}) {
+    if (topology != std::string("tiny") && !takes_all_cases()) continue;
     const RunResult coarse = run({topology, {"pe.tcm.alignment=256KiB"}, 512, 512, 512});
     EXPECT_FALSE(coarse.error) << coarse.error->message;
     // Four tiles of 1 MiB: the whole TCM, which is one program's when the PE runs one at a time.

@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/simulated_devices.h"
+#include "support/all_cases.h"
 #include "support/interleaved.h"
 #include "support/sanitizers.h"
 
@@ -131,7 +132,8 @@ double unit(DType dtype) {
 }
 
 void for_random_cases(int count, const std::function<void(Draw&)>& body) {
-  for (int seed = 0; seed < (kSanitized ? (count + 7) / 8 : count); ++seed) {
+  const int taken = number_of_cases(count, count < 60 ? count : 3 * count / 5, (count + 11) / 12);
+  for (int seed = 0; seed < taken; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SimulateOptions options;
     options.topology = "tiny";

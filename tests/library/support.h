@@ -65,7 +65,7 @@ void expect_equal(const torch::Tensor& actual, const std::vector<double>& expect
 double unit(DType dtype);
 
 /// Runs `body` for seeds [0, count), on `tiny` and on 2 x 2 cubes of two PEs in turn. Stops at the first failure.
-/// An eighth of them under sanitizers.
+/// Of sixty or more three fifths, a twelfth under sanitizers; all in the slow tests.
 void for_random_cases(int count, const std::function<void(Draw&)>& body);
 
 /// The kernels of the simulation that runs.

@@ -9,6 +9,7 @@
 
 #include "distributed/algorithm_description.h"
 #include "distributed/algorithms/algorithm.h"
+#include "kernbench/error.h"
 #include "kernbench/laws.h"
 #include "tests/integration/built_in_bench.h"
 #include "tests/support/sanitizers.h"
@@ -84,6 +85,7 @@ std::int64_t launches_in(const RunResult& result, const std::string& range, cons
 }
 
 TEST(TokenTerms, AreThoseOfTheTokensAfterThePrompt) {
+  NOT_UNDER_SANITIZERS("metrics of times");
   for (const auto& [ranks, micro_batches] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks, micro-batches: " + std::to_string(micro_batches));
     const RunResult result = decoded(ranks, {{"micro_batches", std::to_string(micro_batches)}});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "tests/support/source_tree.h"
 
@@ -57,6 +58,7 @@ class TrainingSteps : public ::testing::TestWithParam<Case> {};
 TEST_P(TrainingSteps, HaveTheLossAndGradientsOfHuggingFacesCode) {
   const Case& of = GetParam();
   if (of.ranks == 2 || (of.ranks == 4 && !of.sequence)) NOT_UNDER_SANITIZERS("one rank, and four in the fullest form");
+  if (of.ranks == 4 && of.model != "llama_tied") NOT_UNDER_SANITIZERS("that of shared weights stands for it");
   std::map<std::string, double> squares, products;  // over the ranks
   run_case(of, [&](gpt::LanguageModel&, gpt::Training& training, const Tensor& ids) {
     const safetensors::SafeTensors expected(folder_of(of.model) + "/reference.safetensors");
@@ -153,6 +155,7 @@ TEST(TrainingStep, OfShardsLowersTheLossAsThatOfTheWhole) {
     if (kSanitized && model != "llama_tied") continue;
     std::vector<double> whole;
     for (const Case& of : {Case{model, 1}, Case{model, 2}, Case{model, 4, true}}) {
+      if (of.ranks == 2 && (kSanitized || (model != "llama" && !takes_all_cases()))) continue;
       std::vector<double> losses;
       run_case(of, [&](gpt::LanguageModel&, gpt::Training& training, const Tensor& ids) {
         for (int i = 0; i <= kSteps; ++i) {

@@ -148,7 +148,7 @@ TEST(Functions, SineAndCosineAreRightNextToTheirZeros) {
 TEST(Functions, PowerIsWithinHalfAnUlp) {
   std::mt19937_64 random(2);
   long double worst = 0;
-  for (int i = 0; i < 3'000'000; ++i) {
+  for (int i = 0; i < number_of_cases(3'000'000, 1'000'000, 200'000); ++i) {
     const auto x =
         std::bit_cast<float>(static_cast<std::uint32_t>(random()) & (i % 4 == 0 ? 0xFFFFFFFFu : 0x7FFFFFFFu));
     float y = std::bit_cast<float>(static_cast<std::uint32_t>(random()));

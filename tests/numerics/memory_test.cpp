@@ -480,7 +480,7 @@ class RandomProgram {
 };
 
 TEST(Memory, RandomProgramsReadWhatAPlainReplayReads) {
-  for (std::uint64_t seed = 0; seed < (kThreadSanitizer ? 40 : 150); ++seed) {
+  for (std::uint64_t seed = 0; seed < (kThreadSanitizer ? 40 : kAddressSanitizer ? 30 : 150); ++seed) {
     for (const int threads : {1, 2, 4}) {
       RandomProgram(threads, seed).run();
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", threads " << threads;
@@ -708,7 +708,7 @@ TEST(KeptContents, KnowWhatWasLeftOutAndLeaveUnmappedMemoryAlone) {
 }
 
 TEST(Replicas, BehaveAsIfEachHadItsOwnBytes) {
-  for (std::uint64_t seed = 0; seed < (kThreadSanitizer ? 8 : 30); ++seed) {
+  for (std::uint64_t seed = 0; seed < (kSanitized ? 8 : 30); ++seed) {
     Random random(seed);
     Executor executor(1 + static_cast<int>(seed % 4), true);
     std::deque<Memory> memories;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/all_cases.h"
 
 namespace kernbench::queues_test {
 namespace {
@@ -81,7 +82,8 @@ RunResult run(const Pattern& pattern, bool exact, bool data) {
 }
 
 TEST(QueuesRandom, MessagesArriveWholeAndInOrder) {
-  for (std::uint64_t seed = 1; seed <= 40 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1;
+       seed <= static_cast<std::uint64_t>(number_of_cases(40, 40, 10)) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Pattern messages = pattern(seed);
     const RunResult coalesced = run(messages, false, true);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::queues_test {
@@ -179,7 +180,8 @@ RunResult run(const OneSidedProgram& program, bool exact, bool data) {
 }
 
 TEST(WindowsRandom, ProgramsDoWhatAPlainInterpreterDoes) {
-  for (std::uint64_t seed = 1; seed <= (kSanitized ? 40 : 250) && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1;
+       seed <= static_cast<std::uint64_t>(number_of_cases(250, 150, 12)) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const OneSidedProgram program = Maker(seed).make();
     auto times = times_of(run(program, false, true));

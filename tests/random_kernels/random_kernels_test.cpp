@@ -17,7 +17,7 @@
 namespace kernbench::testing {
 namespace {
 
-const int kKernelsEach = number_of_cases(1000, 100, 25);
+const int kKernelsEach = number_of_cases(1000, 40, 12);
 constexpr int kRuns = 10;
 
 struct Scenario {

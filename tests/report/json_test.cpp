@@ -182,7 +182,7 @@ TEST(JsonTest, ControlCharactersQuotesAndBrokenUtf8GiveValidText) {
 // The strict parser of nlohmann-json rejects whatever is not JSON in UTF-8.
 TEST(JsonTest, AnyResultGivesValidJsonWithItsNumbers) {
   std::mt19937_64 generator(7);
-  for (int i = 0; i < number_of_cases(500, 100, 30); ++i) {
+  for (int i = 0; i < number_of_cases(500, 50, 10); ++i) {
     const RunResult result = samples::random(generator);
     const std::string text = to_json(result);
     ASSERT_EQ(text, to_json(result));

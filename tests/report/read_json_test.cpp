@@ -36,7 +36,7 @@ std::string error_of(const std::string& text) {
 // Names that are not UTF-8 become others when they are written, so what is compared has been written once.
 TEST(ReadJsonTest, AnyResultReadsBackAsWhatWasWritten) {
   std::mt19937_64 generator(5);
-  for (int i = 0; i < number_of_cases(300, 60, 20); ++i) {
+  for (int i = 0; i < number_of_cases(300, 30, 5); ++i) {
     const RunResult once = from_json(to_json(samples::random(generator)), "once");
     ASSERT_EQ(to_json(from_json(to_json(once), "twice")), to_json(once));
   }
@@ -172,7 +172,10 @@ TEST(ReadJsonTest, AnyDamagedValueIsEitherTakenOrOneConfigurationError) {
   damage(root, root, "", damaged, root);
   ASSERT_GT(damaged.size(), 500u);
   int refused = 0;
+  std::size_t turn = 0;
+  const std::size_t step = one_case_in(1, 10);
   for (const auto& [path, json] : damaged) {
+    if (turn++ % step != 0) continue;
     SCOPED_TRACE(path);
     try {
       const RunResult read = from_json(json.dump(), "damaged");
@@ -182,7 +185,7 @@ TEST(ReadJsonTest, AnyDamagedValueIsEitherTakenOrOneConfigurationError) {
       EXPECT_GT(std::string(error.what()).size(), 10u);
     }
   }
-  EXPECT_GT(refused, 400);
+  EXPECT_GT(refused, step == 1 ? 400 : 20);
 }
 
 TEST(ReadJsonTest, AMissingKeyIsNamedWithItsPlace) {

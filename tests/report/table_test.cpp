@@ -8,6 +8,7 @@
 
 #include "report/text/utf8.h"
 #include "sample_results.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 #include "support/source_tree.h"
 
@@ -51,7 +52,7 @@ TEST(TableTest, MatchesTheGoldenFiles) {
 
 TEST(TableTest, NoResultCanCommandTheTerminal) {
   std::mt19937_64 generator(11);
-  for (int i = 0; i < (kSanitized ? 50 : 500); ++i) {
+  for (int i = 0; i < number_of_cases(500, 170, 20); ++i) {
     const RunResult result = samples::random(generator);
     const std::string table = to_table(result);
     ASSERT_EQ(table, to_table(result));
@@ -64,7 +65,7 @@ TEST(TableTest, NoResultCanCommandTheTerminal) {
 
 TEST(TableTest, ColourChangesNothingButColour) {
   std::mt19937_64 generator(13);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < number_of_cases(100, 50, 10); ++i) {
     const RunResult result = samples::random(generator);
     ASSERT_EQ(without_colours(to_table(result, {.colour = true})), to_table(result));
   }
@@ -219,7 +220,7 @@ TEST(TableTest, LongNamesAreWholeUnlessTheTableCuts) {
 
 TEST(TableTest, TheBriefReportOfAnyResultFitsOneScreen) {
   std::mt19937_64 generator(12);
-  for (int i = 0; i < (kSanitized ? 200 : 2000); ++i) {
+  for (int i = 0; i < number_of_cases(2000, 700, 70); ++i) {
     const RunResult result = samples::random(generator);
     const auto lines = lines_of(to_table(result, {.kind = TableKind::brief, .cuts = true}));
     ASSERT_LE(lines.size(), 40u) << i;

@@ -225,7 +225,7 @@ TEST(FiberTest, TheFirstErrorByTimeThenAgentIsReported) {
 
 TEST(FiberTest, AHundredThousandFibersWork) {
   if (kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer is limited to a few thousand fibers";
-  constexpr std::uint32_t kFibers = kSanitized ? 20'000 : 100'000;
+  constexpr std::uint32_t kFibers = kSanitized ? 8'000 : 100'000;
   Scheduler scheduler;
   Semaphore gate;
   std::uint64_t sum = 0;

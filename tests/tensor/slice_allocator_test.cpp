@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "support/all_cases.h"
+
 namespace kernbench::tensor {
 namespace {
 
@@ -29,7 +31,7 @@ TEST(SliceAllocator, AMillionRandomRoundsLeakNothingAndNeverOverlap) {
       used_pages += value ? 1 : -1;
     }
   };
-  for (int round = 0; round < 1'000'000; ++round) {
+  for (int round = 0; round < number_of_cases(1'000'000, 1'000'000, 150'000); ++round) {
     if (live.empty() || random() % 2 == 0) {
       const auto bytes = static_cast<std::int64_t>(1 + random() % 4'000);
       const Bytes largest = memory.largest_free();

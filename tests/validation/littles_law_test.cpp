@@ -5,6 +5,7 @@
 #include <random>
 
 #include "logged_run.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -33,6 +34,7 @@ std::string engine_of(const LoggedOperation& operation) {
 }
 
 TEST(LittlesLaw, HoldsOnEveryEnginesQueue) {
+  NOT_UNDER_SANITIZERS("times only");
   const auto operations = operations_of({}, [] {
     auto x = torch::randn({256, 256}, torch::dtype(torch::kHalf).device("ahbm"));
     auto y = torch::zeros({256, 256}, torch::device("ahbm"));

@@ -87,6 +87,7 @@ TEST_P(OnGloo, IsTheSameHere) {
     SCOPED_TRACE(key.second);
     ++compared;
     for (const RanksAre ranks_are : {RanksAre::sips, RanksAre::pes}) {
+      if (kSanitized && (compared % 2 == 0) != (ranks_are == RanksAre::sips)) continue;
       SCOPED_TRACE(ranks_are == RanksAre::sips ? "a SIP each" : "a PE each");
       const Outcome outcome = run_program(program, key.second, ranks_are);
       if (program.error.empty()) {
@@ -128,7 +129,7 @@ std::vector<std::vector<int>> orders_of(int world) {
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::vector<int>> orders;
   std::mt19937 random(5);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same orders in every run
-  while (orders.size() < (kSanitized ? 6 : 24)) {
+  while (orders.size() < (kSanitized ? 2 : 24)) {
     if (world > 4) {
       std::ranges::shuffle(order, random);
     } else if (!std::ranges::next_permutation(order).found) {

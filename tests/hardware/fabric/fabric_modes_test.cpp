@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fabric_scenario.h"
+#include "support/all_cases.h"
 
 namespace kernbench::hardware::testing {
 namespace {
@@ -19,7 +20,7 @@ TEST(FabricModes, CoalescedEqualsExactInRandomPatterns) {
   std::mt19937_64 random(42);
   std::uint64_t exact_events = 0;
   std::uint64_t coalesced_events = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < number_of_cases(1500, 1500, 250); ++round) {
     const Scenario scenario = random_scenario(random, 1 + random() % 12);
     const std::vector<Time> sample_at = sample_times(random);
     const Outcome exact = simulate(scenario, {.exact = true, .sample_at = sample_at});
@@ -60,7 +61,7 @@ TEST(FabricModes, TransfersOnDisjointServersStayCoalesced) {
 
 TEST(FabricModes, OrderOfCreationChangesNothing) {
   std::mt19937_64 random(43);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < number_of_cases(1000, 1000, 150); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 10);
     for (const bool exact : {false, true}) {
       const Outcome forward = simulate(scenario, {.exact = exact});

@@ -7,6 +7,7 @@
 
 #include "fabric_scenario.h"
 #include "hardware/fabric/tree.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::hardware::testing {
@@ -232,7 +233,7 @@ TEST(FabricMulticast, ExactAndFastRunsAgreeOnRandomMixtures) {
 
 TEST(FabricMulticast, ToOneReceiverIsAUnicastWhateverIsBesideIt) {
   std::mt19937_64 random(93);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < number_of_cases(500, 500, 100); ++round) {
     RandomTree tree = random_mixture(random, 40, 200);
     for (PlannedTransfer& planned : tree.scenario.transfers) {
       if (!planned.request.paths.empty()) planned.request.paths.resize(1);

@@ -3,6 +3,7 @@
 
 #include "fabric_scenario.h"
 #include "reference_fabric.h"
+#include "support/all_cases.h"
 #include "support/sanitizers.h"
 
 namespace kernbench::hardware::testing {
@@ -10,7 +11,7 @@ namespace {
 
 TEST(FabricOracle, ExactEngineKeepsTheLawInRandomContention) {
   std::mt19937_64 random(20240601);
-  for (int round = 0; round < (kSanitized ? 4 : 150); ++round) {
+  for (int round = 0; round < number_of_cases(150, 75, 2); ++round) {
     const Scenario scenario = random_scenario(random, 2 + random() % 5);
     const std::vector<TransferTimes> expected = reference_times(scenario);
     const Outcome exact = simulate(scenario, {.exact = true});

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace kernbench::hardware::fabric {
 namespace {
 
@@ -56,6 +58,7 @@ void expect_order(const Traffic& traffic, std::uint64_t seed, int steps) {
 TEST(TurnQueue, YieldsTurnsInTheOrderOfTheirKeys) {
   std::uint64_t seed = 0;
   for (const std::size_t most : {3, 17, 100, 3000}) {
+    if (kSanitized && most == 3000) continue;
     for (const std::uint64_t spacing : {1, 4000}) {
       for (const auto& [near, far] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
                {1, 1}, {5000, 5000}, {5000, 10'000'000}, {10, std::uint64_t{1} << 50}, {1'000'000, 1'000'000'000}})
