@@ -272,7 +272,7 @@ TEST(CollectivesFile, AnAlgorithmAndAScheduleOfOneSectionForOneOperationAreAnErr
 
 TEST(CollectivesFile, AFileThatIsNotThereIsNamed) {
   EXPECT_THAT(error_of([] { load_collectives("/no/such/ccl.yaml"); }),
-              HasSubstr("/no/such/ccl.yaml: cannot be opened"));
+              HasSubstr("/no/such/ccl.yaml: there is no such file"));
 }
 
 TEST(WorldSize, IsTheAlgorithmsOwnElseTheNumberOfSips) {
