@@ -1,6 +1,7 @@
 // operator new of KernBench's own programs, which this program has too.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -95,6 +96,51 @@ TEST(ProgramMemory, AThreadThatEndsLeavesItsBlocksToAll) {
   }
   EXPECT_EQ(again, kBlocks);
   for (void* block : taken) ::operator delete(block, kBytes);
+}
+
+/// Addresses of all blocks that this thread takes, `kBlocks` in each round, and that a worker gives back.
+std::size_t addresses_used(int rounds, std::size_t bytes) {
+  constexpr std::size_t kBlocks = 500;
+  std::set<void*> addresses;
+  std::vector<void*> blocks;
+  std::atomic<int> taken = 0, given_back = 0;
+  std::thread worker([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      taken.wait(round - 1);
+      for (void* block : blocks) ::operator delete(block, bytes);
+      given_back = round;
+      given_back.notify_one();
+    }
+  });
+  for (int round = 1; round <= rounds; ++round) {
+    blocks.clear();
+    for (std::size_t i = 0; i < kBlocks; ++i) blocks.push_back(take(bytes));
+    addresses.insert(blocks.begin(), blocks.end());
+    taken = round;
+    taken.notify_one();
+    given_back.wait(round - 1);
+  }
+  worker.join();
+  return addresses.size();
+}
+
+TEST(ProgramMemory, WhatAThreadOnlyGivesBackIsTakenAgainWhileItRuns) {
+  // 500 at once, and no more than 32 KiB and the rest of a look with each thread.
+  for (const std::size_t bytes : {64, 192, 1'024}) EXPECT_LT(addresses_used(40, bytes), 3'000) << bytes;
+}
+
+TEST(ProgramMemory, AThreadThatNeverTakesLeavesItsBlocksToAll) {
+  constexpr std::size_t kBytes = 976;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 500; ++i) blocks.push_back(take(kBytes));
+  const std::set<void*> given_back(blocks.begin(), blocks.end());
+  std::thread([&] {
+    for (void* block : blocks) ::operator delete(block, kBytes);
+  }).join();
+  std::size_t again = 0;
+  for (void*& block : blocks) again += given_back.contains(block = take(kBytes)) ? 1 : 0;
+  EXPECT_GE(again, 490U) << "all but those of the list that this thread has already";
+  for (void* block : blocks) ::operator delete(block, kBytes);
 }
 
 TEST(ProgramMemory, ThreadsPassBlocksToEachOther) {
