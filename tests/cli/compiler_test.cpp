@@ -77,6 +77,8 @@ TEST(CompilerTest, ANameOfLibtorchThatThereIsNotHasAWayOut) {
   EXPECT_THAT(way_out("‘kCUDA’ is not a member of ‘torch’"), HasSubstr("the device is \"ahbm\""));
   EXPECT_THAT(way_out("‘Conv2d’ is not a member of ‘kernbench::torch::nn’"), HasSubstr("docs/modules.md"));
   EXPECT_THAT(way_out("‘LBFGS’ is not a member of ‘kernbench::torch::optim’"), HasSubstr("docs/training.md lists"));
+  EXPECT_THAT(way_out("no member named 'LBFGS' in namespace 'kernbench::torch::optim'"),
+              HasSubstr("docs/training.md lists"));
   EXPECT_THAT(way_out("‘nll_loss_backward’ is not a member of ‘torch’"), HasSubstr("kernbench/torch/backward.h"));
   EXPECT_EQ(way_out("‘data’ was not declared in this scope"), "");
   EXPECT_EQ(way_out("cannot convert ‘kernbench::torch::Tensor’ to ‘data’"), "");

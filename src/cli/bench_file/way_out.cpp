@@ -30,17 +30,20 @@ constexpr std::array kWaysOut{
     WayOut{"optim", "#include <kernbench/optim.h>"},
 };
 
-/// The last parts of the names that the message quotes, as GCC does and as Clang does: x of ‘torch::x’.
+/// The last parts of the names that the message quotes, as GCC does and as Clang does: x of ‘torch::x’. Not those of
+/// what has no such member.
 std::vector<std::string_view> quoted_names(std::string_view message) {
   std::vector<std::string_view> names;
   const auto add_all = [&](std::string_view open, std::string_view close) {
     for (std::size_t at = 0; (at = message.find(open, at)) != std::string_view::npos;) {
+      const std::string_view before = message.substr(0, at);
       at += open.size();
       const std::size_t end = message.find(close, at);
       if (end == std::string_view::npos) return;
       const std::string_view quoted = message.substr(at, end - at);
       const std::size_t scope = quoted.rfind("::");
-      names.push_back(scope == std::string_view::npos ? quoted : quoted.substr(scope + 2));
+      if (!before.ends_with("member of ") && !before.ends_with(" in ") && !before.ends_with(" namespace "))
+        names.push_back(scope == std::string_view::npos ? quoted : quoted.substr(scope + 2));
       at = end + close.size();
     }
   };
