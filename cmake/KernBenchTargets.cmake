@@ -165,10 +165,17 @@ function(add_test_in_parts name label cost)
   endforeach()
 endfunction()
 
-# What takes time when tests run lies in the layers: optimised, tests take an eighth (-Og), half (-O1) or twice (-O2) as
-# long again to compile. What a test of AddressSanitizer names in a stack is functions, not lines: a tenth of that time.
+# What takes time when tests of tensors and above run lies in the layers: optimised, these tests take an eighth (-Og), half
+# (-O1) or twice (-O2) as long again to compile. Those below compute references themselves: without -Og they run for
+# several times as long. What a test of AddressSanitizer names in a stack is functions, not lines: a tenth of that time.
 function(compile_as_test target)
-  target_compile_options(${target} PRIVATE -O0)
+  set(layers)
+  layers_below(${target} layers)
+  if(NOT KERNBENCH_SANITIZE AND NOT kernbench_tensor IN_LIST layers AND NOT target STREQUAL test_prelude)
+    target_compile_options(${target} PRIVATE -Og)
+  else()
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   if(KERNBENCH_SANITIZE MATCHES address)
     target_compile_options(${target} PRIVATE -g0)
   endif()
