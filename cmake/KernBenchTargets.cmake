@@ -87,10 +87,6 @@ set(kernbench_layers_of_calls parallel benches report cli)
 # a third as long to compile.
 set(kernbench_layers_of_runs topology report cli)
 
-# Layers that AddressSanitizer's build compiles for size (-Oz): they take a quarter less time to compile, in which they are
-# long, and their tests hardly more to run. In `tile`, `runtime` and below it is the other way round.
-set(kernbench_layers_of_plans tensor nn distributed)
-
 # kernbench_layer(base SOURCES … DEPENDS … PRIVATE …): one static library per layer (kernbench_base).
 function(kernbench_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
@@ -104,9 +100,6 @@ function(kernbench_layer name)
   endif()
   if(KERNBENCH_SANITIZE AND name IN_LIST kernbench_layers_of_runs)
     target_compile_options(kernbench_${name} PRIVATE -O0)
-  elseif(KERNBENCH_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang"
-         AND (name IN_LIST kernbench_layers_of_calls OR name IN_LIST kernbench_layers_of_plans))
-    target_compile_options(kernbench_${name} PRIVATE -Oz)
   endif()
   compile_in_batches(kernbench_${name})
   set_property(GLOBAL APPEND PROPERTY KERNBENCH_LAYERS kernbench_${name})
