@@ -303,10 +303,6 @@ Tensor loss_of_probabilities(const ClassInput& of, const Tensor& target, std::in
   return (reduction == Reduction::Sum ? sum : sum.div(lines)).to(terms.scalar_type());
 }
 
-}  // namespace
-
-namespace {
-
 void check_lines(const char* call, const Tensor& input, const Tensor& target) {
   if (input.dim() < 1 || input.dim() > 2) fail(call, "input tensor should be 1D or 2D");
   if (target.dim() > 1) fail(call, "0D or 1D target tensor expected, multi-target not supported");
