@@ -94,6 +94,9 @@ void DeviceOperations::softmax(const torch::Tensor&, std::int64_t, bool logarith
 void DeviceOperations::normalize(const Norm& norm, const torch::Tensor& out) {
   no_kernel(norm.name().c_str(), out);
 }
+void DeviceOperations::normalize_backward(const NormBackward& norm) {
+  no_kernel(norm.name().c_str(), norm.input);
+}
 void DeviceOperations::sgd(std::span<const SgdUpdate> updates) {
   no_kernel("sgd", updates.front().parameter);
 }

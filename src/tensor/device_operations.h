@@ -139,6 +139,17 @@ struct Norm {
   }
 };
 
+/// The gradients of layer_norm or rms_norm over the last dimension, of one epsilon, by that of its result. `grad`, and
+/// `x`, have the shape of `input`. Weight (of any floating-point type), `of_weight` and `of_bias` have that of a line;
+/// they may be undefined.
+struct NormBackward {
+  torch::Tensor x, grad, weight;
+  double epsilon = 1e-5;
+  bool centred = true;                      // layer_norm
+  torch::Tensor input, of_weight, of_bias;  // results
+  std::string name() const { return centred ? "layer_norm_backward" : "rms_norm_backward"; }
+};
+
 /// argmax_nan or argmin_nan along a dimension. Where `known` is defined (of the shape of x) its elements stand for
 /// positions; else positions count from `first`.
 struct ArgReduction {
@@ -210,6 +221,8 @@ class DeviceOperations {
   virtual void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out);
   virtual void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out);
   virtual void normalize(const Norm& norm, const torch::Tensor& out);
+  /// In f32, each result rounded once. x has elements.
+  virtual void normalize_backward(const NormBackward& norm);
 
   // ---- steps of an optimiser -----------------------------------------------------------------------------------
 

@@ -177,6 +177,99 @@ TEST(GradientPairs, OfADeviceAreTheHostsRounded) {
   }
 }
 
+/// A norm's gradients on a device are those of the host in double, rounded to their types.
+void expect_norms_of_the_host(const Tensor& host_x, const Tensor& host_grad, const torch::TensorOptions& device,
+                              bool turned = false) {
+  const torch::ScalarType type = host_x.scalar_type();
+  const std::int64_t elements = host_x.size(-1);
+  const Tensor host_weight = fractions({elements}, 3).to(type), host_bias = fractions({elements}, 2).to(type);
+  const auto there = [&](const Tensor& host) { return host.to(device); };
+  const Tensor x = turned ? there(host_x.transpose(0, -1).contiguous()).transpose(0, -1) : there(host_x);
+  const Tensor grad = there(host_grad), weight = there(host_weight), bias = there(host_bias);
+  const auto expect_host = [&](const Tensor& actual, const Tensor& expected) {
+    ASSERT_EQ(actual.defined(), expected.defined());
+    if (!actual.defined()) return;
+    EXPECT_EQ(actual.scalar_type(), type);
+    ASSERT_EQ(actual.sizes().vec(), expected.sizes().vec());
+    const double unit = type == torch::kFloat ? 2e-6 : type == torch::kHalf ? 1e-3 : 8e-3;
+    const double largest = expected.abs().max().item<double>();
+    EXPECT_LE((actual.cpu().to(torch::kDouble) - expected).abs().max().item<double>(), unit * (largest + 0.1))
+        << "[" << host_x.size(0) << ", …, " << elements << "] " << static_cast<int>(type);
+  };
+  const auto wide = [](const Tensor& tensor) { return tensor.defined() ? tensor.to(torch::kDouble) : tensor; };
+  for (const bool centred : {false, true}) {
+    for (int parameters = 0; parameters < (centred ? 4 : 2); ++parameters) {
+      const bool scaled = parameters % 2 == 1, shifted = parameters >= 2;
+      const auto backward = [&](const Saved& saved, const Tensor& above) {
+        return centred ? layer_norm_backward(saved, above) : rms_norm_backward({saved[0], saved[1]}, above, 1e-5);
+      };
+      const NormGrads actual = backward({x, scaled ? weight : Tensor(), shifted ? bias : Tensor()}, grad);
+      const NormGrads expected = backward(
+          {wide(host_x), wide(scaled ? host_weight : Tensor()), wide(shifted ? host_bias : Tensor())}, wide(host_grad));
+      expect_host(actual.input, expected.input);
+      expect_host(actual.weight, expected.weight);
+      expect_host(actual.bias, expected.bias);
+    }
+  }
+}
+
+TEST(GradientPairs, OfNormsOfADeviceAreTheHostsForAnyShapeAndPlacement) {
+  const DPPolicy copies{.cube = Placement::replicate, .pe = Placement::replicate};
+  const DPPolicy columns{.cube = Placement::column_wise, .pe = Placement::column_wise};
+  const DPPolicy rows_of_each{.cube = Placement::replicate, .pe = Placement::row_wise};
+  for (const torch::ScalarType type : {torch::kFloat, torch::kHalf, torch::kBFloat16}) {
+    run_sound_model(1, 1, [&](int) {
+      const torch::TensorOptions on_all("ahbm");
+      const std::vector<std::vector<std::int64_t>> shapes{{3, 70}, {7}, {2, 3, 37}, {4, 3}, {1, 5}, {130, 257}};
+      for (const auto& shape : shapes) {
+        const Tensor x = fractions(shape, 5).to(type), grad = fractions(shape, 11).to(type);
+        expect_norms_of_the_host(x, grad, on_all);
+        if (shape.size() > 1) expect_norms_of_the_host(x, grad, on_all, true);
+      }
+      const Tensor x = fractions({21, 40}, 5).to(type), grad = fractions({21, 40}, 11).to(type);
+      for (const DPPolicy& policy : {copies, columns, rows_of_each})
+        expect_norms_of_the_host(x, grad, on_all.placement(policy));
+    });
+  }
+}
+
+// Of which a PE's memory holds no ten, so that sums of parts come first.
+TEST(GradientPairs, OfNormsOfLongLinesAreTheHosts) {
+  run_sound_model(1, 1, [](int) {
+    const std::vector<std::int64_t> shape{2, 60'000};
+    expect_norms_of_the_host(fractions(shape, 5).to(torch::kHalf), fractions(shape, 11).to(torch::kHalf),
+                             torch::TensorOptions("ahbm"));
+  });
+}
+
+TEST(GradientPairs, OfNormsOfADeviceReadTheirOperandsOnceInALaunchAndSumInAnother) {
+  constexpr std::int64_t kLines = 512, kElements = 256;
+  const auto launches_of = [](const std::function<void(const Tensor&, const Tensor&, const Tensor&)>& backward) {
+    const RunResult run = run_sound_model(1, 1, [&](int) {
+      const auto f16 = torch::dtype(torch::kHalf).device("ahbm");
+      const Tensor x = torch::empty({kLines, kElements}, f16), line = torch::empty({kElements}, f16);
+      backward(x, line, torch::empty_like(x));
+    });
+    std::vector<std::string> kernels;
+    for (const LaunchResult& launch : run.launches) kernels.push_back(launch.kernel);
+    if (!run.launches.empty()) {
+      const auto once = static_cast<double>(3 * kLines * kElements * 2);
+      EXPECT_LT(static_cast<double>(run.launches[0].hbm_bytes.count()), 1.1 * once);
+    }
+    return kernels;
+  };
+  EXPECT_THAT(launches_of([](const Tensor& x, const Tensor& line, const Tensor& grad) {
+                layer_norm_backward({x, line, line}, grad);
+              }),
+              ::testing::ElementsAre("layer_norm_backward", "layer_norm_backward.sum"));
+  EXPECT_THAT(launches_of([](const Tensor& x, const Tensor& line, const Tensor& grad) {
+                rms_norm_backward({x, line}, grad, 1e-5);
+              }),
+              ::testing::ElementsAre("rms_norm_backward", "rms_norm_backward.sum"));
+  EXPECT_THAT(launches_of([](const Tensor& x, const Tensor&, const Tensor& grad) { layer_norm_backward({x}, grad); }),
+              ::testing::ElementsAre("layer_norm_backward"));
+}
+
 // As a model has them: views of one product, and a cache's heads.
 TEST(GradientPairs, AttentionOfADeviceIsTheHosts) {
   for (const torch::ScalarType type : {torch::kFloat, torch::kHalf}) {

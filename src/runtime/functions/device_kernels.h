@@ -51,6 +51,7 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void cumulative_sum(const torch::Tensor& x, std::int64_t dimension, const torch::Tensor& out) override;
   void softmax(const torch::Tensor& x, std::int64_t dimension, bool logarithm, const torch::Tensor& out) override;
   void normalize(const tensor::Norm& norm, const torch::Tensor& out) override;
+  void normalize_backward(const tensor::NormBackward& norm) override;
 
   void sgd(std::span<const tensor::SgdUpdate> updates) override;
   void adam(std::span<const tensor::AdamUpdate> updates) override;
@@ -151,6 +152,11 @@ class SimulatedOperations final : public tensor::DeviceOperations {
   void normalize_lines(const tensor::Norm& norm, const std::vector<bool>& along, tile::library::Share share,
                        const torch::Tensor& out);
   void normalize_by_statistics(const tensor::Norm& norm, const std::vector<bool>& along, const torch::Tensor& out);
+  void normalize_backward_lines(const tensor::NormBackward& norm, tile::library::Share share);
+  void normalize_backward_by_statistics(const tensor::NormBackward& norm, const std::vector<bool>& along);
+  /// out, of a line of x, becomes the sum over all lines of function(x, more…).
+  void sum_lines(std::string name, const torch::Tensor& x, const std::vector<torch::Tensor>& more,
+                 tile::library::TileFunction function, const torch::Tensor& out);
   /// A new tensor in f32 for one value of each line, with extent 1 along it.
   torch::Tensor line_statistic(const torch::Tensor& x, const std::vector<bool>& along);
   /// How programs share lines along the dimensions that each of them takes whole: those that lie in one shard of `out`,

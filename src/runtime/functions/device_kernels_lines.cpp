@@ -6,6 +6,7 @@
 
 #include "runtime/functions/device_kernels.h"
 #include "runtime/functions/tensor_lines.h"
+#include "tensor/tensor_impl.h"
 #include "tile/library/normalize.h"
 #include "tile/library/reduce.h"
 #include "topology/spec.h"
@@ -214,6 +215,144 @@ void SimulatedOperations::normalize_by_statistics(const tensor::Norm& norm, cons
         if (scaled) tile = tile * tl::cast(tiles[next++], DType::f32);
         return shifted ? tile + tl::cast(tiles[next], DType::f32) : tile;
       });
+}
+
+void SimulatedOperations::normalize_backward(const tensor::NormBackward& norm) {
+  const std::vector<bool> along = flags_of(norm.x.dim() - 1, norm.x.dim());
+  if (const auto share = whole_lines(norm.input, along, library::kLineTilesOfBackward))
+    normalize_backward_lines(norm, *share);
+  else
+    normalize_backward_by_statistics(norm, along);
+}
+
+void SimulatedOperations::normalize_backward_lines(const tensor::NormBackward& norm, library::Share share) {
+  const Tensor weight = expanded(norm.weight, norm.x);
+  library::NormBackwardOperands operands{kernel_view(norm.x, false), kernel_view(norm.grad, false)};
+  std::vector<Tensor> read{norm.x, norm.grad}, written{norm.input};
+  if (weight.defined()) {
+    operands.weight = kernel_view(weight, false);
+    read.push_back(weight);
+  }
+  library::NormBackwardResults results{kernel_view(norm.input, true)};
+  const auto programs = static_cast<std::int64_t>(holders({&norm.input, 1}).size());
+  const std::int64_t elements = norm.x.size(-1);
+  std::vector<library::SumOfParts> sums;
+  std::vector<Tensor> parts, of_parameters;
+  const auto add_sum = [&](const Tensor& of_parameter, std::optional<View>& result) {
+    if (!of_parameter.defined()) return;
+    parts.push_back(temporary(norm.x, {{programs, elements}}, DType::f32));
+    result = kernel_view(parts.back(), true);
+    of_parameters.push_back(of_parameter);
+    sums.push_back({kernel_view(parts.back(), false), kernel_view(of_parameter.view({1, elements}), true)});
+  };
+  add_sum(norm.of_weight, results.weight);
+  add_sum(norm.of_bias, results.bias);
+  written.insert(written.end(), parts.begin(), parts.end());
+  const library::NormOptions options{1, norm.epsilon, norm.centred};
+  launch({.name = norm.name(),
+          .written = std::move(written),
+          .read = std::move(read),
+          .pes = {},
+          .body = [operands, options, results, share, once = !is_replicated(norm.input)] {
+            library::normalize_backward(operands, options, results, share, once);
+          }});
+  if (sums.empty()) return;
+  const bool spread = std::ranges::none_of(of_parameters, is_replicated) && elements >= kWorthSpreading;
+  const bool alike = std::ranges::all_of(of_parameters, [&](const Tensor& each) {
+    return tensor::impl_of(each).policy == tensor::impl_of(of_parameters.front()).policy;
+  });
+  std::vector<Tensor> near = of_parameters;
+  if (spread) near.push_back(norm.input);
+  launch({.name = norm.name() + ".sum",
+          .written = of_parameters,
+          .read = std::move(parts),
+          .pes = holders(near),
+          .body = [sums = std::move(sums), spread, alike] {
+            if (spread || alike)
+              return library::add_parts(sums, spread ? library::Share::spread : library::Share::held);
+            for (const library::SumOfParts& sum : sums) library::add_parts({sum}, library::Share::held);
+          }});
+}
+
+/// Lines too long for the TCM, or too few for the PEs: what is known of each line first, in launches of its own.
+void SimulatedOperations::normalize_backward_by_statistics(const tensor::NormBackward& norm,
+                                                           const std::vector<bool>& along) {
+  const Tensor &x = norm.x, &grad = norm.grad;
+  const Tensor weight = expanded(norm.weight, x);
+  const std::string name = norm.name();
+  const bool centred = norm.centred, scaled = weight.defined();
+  const auto mean_of_lines = [&](const char* what, const Tensor& from, const std::vector<Tensor>& more,
+                                 library::TileFunction map) {
+    library::ReduceOptions options;
+    options.reduced = along;
+    options.map = std::move(map);
+    options.finish = [count = static_cast<float>(count_along(x, along))](const tl::Tile& sum) { return sum / count; };
+    const Tensor statistic = line_statistic(x, along);
+    reduce(name + what, from, more, std::move(options), statistic);
+    return statistic;
+  };
+  const auto epsilon = static_cast<float>(norm.epsilon);
+  // Of tiles that begin with the square, and the mean where there is one.
+  const auto factor = [epsilon](const Tiles& known) { return tl::rsqrt(known[0] + epsilon); };
+  const auto normed = [centred, factor](const tl::Tile& tile, const Tiles& known) {
+    return (centred ? tile - known[1] : tile) * factor(known);
+  };
+  std::vector<Tensor> known(centred ? 2 : 1);
+  if (centred) known[1] = mean_of_lines(".mean", x, {}, {});
+  known[0] = mean_of_lines(".square", x, centred ? std::vector{known[1]} : std::vector<Tensor>{},
+                           [centred](const Tiles& tiles, const library::Box&) {
+                             const auto difference = centred ? tiles[0] - tiles[1] : tiles[0];
+                             return difference * difference;
+                           });
+  // x, the gradient, what is known, and the weight where there is one.
+  const std::size_t end = 2 + known.size();
+  std::vector<Tensor> more{grad};
+  more.insert(more.end(), known.begin(), known.end());
+  if (norm.of_weight.defined()) {
+    sum_lines(
+        name + ".weight", x, more,
+        [normed](const Tiles& tiles, const library::Box&) {
+          return tiles[1] * normed(tiles[0], {tiles.begin() + 2, tiles.end()});
+        },
+        norm.of_weight);
+  }
+  if (norm.of_bias.defined()) sum_lines(name + ".bias", grad, {}, {}, norm.of_bias);
+  if (scaled) more.push_back(weight);
+  const auto inner = [scaled](const tl::Tile& above, const tl::Tile& times) {
+    return scaled ? above * tl::cast(times, DType::f32) : tl::cast(above, DType::f32);
+  };
+  std::vector<Tensor> means{
+      mean_of_lines(".product", x, more, [inner, normed, end](const Tiles& tiles, const library::Box&) {
+        return inner(tiles[1], tiles.back()) *
+               normed(tiles[0], {tiles.begin() + 2, tiles.begin() + static_cast<std::ptrdiff_t>(end)});
+      })};
+  if (centred) {
+    means.push_back(
+        mean_of_lines(".gradient", grad, scaled ? std::vector{weight} : std::vector<Tensor>{},
+                      [inner](const Tiles& tiles, const library::Box&) { return inner(tiles[0], tiles.back()); }));
+  }
+  std::vector<Tensor> operands{x, grad};
+  for (const auto* statistics : {&known, &means})
+    for (const Tensor& each : *statistics) operands.push_back(each.expand(x.sizes()));
+  if (scaled) operands.push_back(weight);
+  map(name, operands, norm.input, [=](const Tiles& tiles, const library::Box&) {
+    const Tiles of_x(tiles.begin() + 2, tiles.begin() + static_cast<std::ptrdiff_t>(end));
+    const tl::Tile h = normed(tl::cast(tiles[0], DType::f32), of_x), times = factor(of_x);
+    const tl::Tile above = inner(tiles[1], tiles.back());
+    const tl::Tile rest = centred ? tl::fma(above, times, -(tiles[end + 1] * times)) : above * times;
+    return tl::fma(h, -(tiles[end] * times), rest);
+  });
+}
+
+void SimulatedOperations::sum_lines(std::string name, const Tensor& x, const std::vector<Tensor>& more,
+                                    library::TileFunction function, const Tensor& out) {
+  library::ReduceOptions options;
+  options.reduced = std::vector<bool>(static_cast<std::size_t>(x.dim()), true);
+  options.reduced.back() = false;
+  options.map = std::move(function);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.dim()), 1);
+  sizes.back() = x.size(-1);
+  reduce(std::move(name), x, more, std::move(options), out.view(sizes));
 }
 
 }  // namespace kernbench::runtime

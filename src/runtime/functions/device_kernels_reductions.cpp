@@ -36,8 +36,6 @@ constexpr std::int64_t kWorthLocalParts = 64 * 1024, kLongPart = 32;
 /// Running sums of so many chunks are added by each part that needs them: another launch takes as long. An
 /// assumption.
 constexpr std::int64_t kFewChunks = 4;
-/// Results of fewer elements stay with the PEs that hold them.
-constexpr std::int64_t kWorthSpreading = 1024;
 
 DType wide(DType dtype) {
   return is_floating_point(dtype) && item_size(dtype) < 4 ? DType::f32 : dtype;

@@ -14,6 +14,9 @@ namespace kernbench::runtime {
 /// Measured on ahbm-1sip: softmax of [2, 65536] takes 15.0 us in one launch, 19.3 in several.
 inline constexpr std::int64_t kShortLine = 64 * 1024;
 
+/// Results of reductions of fewer elements stay with the PEs that hold them.
+inline constexpr std::int64_t kWorthSpreading = 1024;
+
 /// For each dimension whether it is one of these.
 inline std::vector<bool> flags_of(std::span<const std::int64_t> dimensions, std::int64_t rank) {
   std::vector<bool> flags(static_cast<std::size_t>(rank), false);

@@ -140,6 +140,135 @@ void normalize(const NormOperands& operands, const NormOptions& options, const N
 
 namespace {
 
+/// Running sums over lines, line i of each block to sum i.
+struct LineSums {
+  tl::Tile running, lines;
+
+  /// Adds the running sums to each other and to `lines`.
+  void fold(const std::vector<bool>& along) {
+    if (!running.defined()) return;
+    std::vector<bool> across = along;
+    across.flip();
+    lines = tl::fuse([&] {
+      const tl::Tile sum = line_sum(running, across);
+      return lines.defined() ? lines + sum : sum;
+    });
+    running = tl::Tile();
+  }
+};
+
+/// One reading of x and the gradient, by the blocks of a program.
+class NormBackward {
+ public:
+  NormBackward(const NormBackwardOperands& operands, const NormOptions& options, const NormBackwardResults& results)
+      : operands_(operands), options_(options), results_(results), along_(last_dimensions(operands.x, 1)) {}
+
+  void run(Share share, bool makes_input, bool makes_sums) {
+    makes_input_ = makes_input;
+    sums_weight_ = makes_sums && results_.weight;
+    sums_bias_ = makes_sums && results_.bias;
+    std::vector<View> loaded{operands_.x, operands_.grad};
+    if (operands_.weight && makes_input) loaded.push_back(*operands_.weight);
+    PipelineOptions pipelined;
+    pipelined.beside = 4 * kTilesBeside;
+    const auto blocks = blocks_of_lines(results_.input, along_, share, kLineTilesOfBackward);
+    pipeline(
+        blocks, loaded, [this](const Box& block, std::vector<tl::Tile> tiles) { add(block, std::move(tiles)); },
+        pipelined);
+  }
+
+  void store_sums() {
+    store_sum(results_.weight, of_weight_);
+    store_sum(results_.bias, of_bias_);
+  }
+
+ private:
+  static constexpr std::int64_t kTilesBeside = 6;
+
+  void add(const Box& block, std::vector<tl::Tile> tiles) {
+    for (LineSums* sums : {&of_weight_, &of_bias_})
+      if (sums->running.defined() && sums->running.shape() != block.shape) sums->fold(along_);
+    std::vector<tl::Tile> made = tl::fuse([&] {
+      tl::Tile h = fill_out(tl::cast(tiles[0], DType::f32), block.shape);
+      if (options_.centred) h = h - mean_of(h, along_);
+      const tl::Tile factor = factor_of(h, along_, options_);
+      h = h * factor;
+      const tl::Tile grad = fill_out(tiles[1], block.shape);
+      std::vector<tl::Tile> results;
+      if (makes_input_) results.push_back(input_of(h, factor, grad, tiles));
+      if (sums_weight_)
+        results.push_back(of_weight_.running.defined() ? tl::fma(grad, h, of_weight_.running) : grad * h);
+      if (sums_bias_)
+        results.push_back(of_bias_.running.defined() ? of_bias_.running + grad : tl::cast(grad, DType::f32));
+      return results;
+    });
+    tiles.clear();
+    if (sums_bias_) of_bias_.running = take_last(made);
+    if (sums_weight_) of_weight_.running = take_last(made);
+    if (makes_input_) store(results_.input, block.offset, take_last(made));
+  }
+
+  tl::Tile input_of(const tl::Tile& h, const tl::Tile& factor, const tl::Tile& grad,
+                    const std::vector<tl::Tile>& tiles) const {
+    const tl::Tile inner = operands_.weight ? grad * tl::cast(tiles[2], DType::f32) : tl::cast(grad, DType::f32);
+    const tl::Tile along_h = mean_of(inner * h, along_) * factor;
+    const tl::Tile rest =
+        options_.centred ? tl::fma(inner, factor, -(mean_of(inner, along_) * factor)) : inner * factor;
+    return tl::cast(tl::fma(h, -along_h, rest), results_.input.dtype());
+  }
+
+  static tl::Tile take_last(std::vector<tl::Tile>& tiles) {
+    tl::Tile last = std::move(tiles.back());
+    tiles.pop_back();
+    return last;
+  }
+
+  void store_sum(const std::optional<View>& parts, LineSums& sums) {
+    if (!parts) return;
+    sums.fold(along_);
+    const tl::Extents line{1, parts->sizes[1]};
+    store(*parts, {tl::program_id(), 0},
+          sums.lines.defined() ? tl::reshape(sums.lines, line) : tl::full(line, 0, DType::f32));
+  }
+
+  const NormBackwardOperands& operands_;
+  const NormOptions& options_;
+  const NormBackwardResults& results_;
+  const std::vector<bool> along_;
+  bool makes_input_ = true, sums_weight_ = false, sums_bias_ = false;
+  LineSums of_weight_, of_bias_;
+};
+
+}  // namespace
+
+void normalize_backward(const NormBackwardOperands& operands, const NormOptions& options,
+                        const NormBackwardResults& results, Share share, bool counts_once) {
+  const bool sums = results.weight || results.bias;
+  NormBackward backward(operands, options, results);
+  backward.run(share, true, sums && counts_once);
+  if (sums && !counts_once) backward.run(Share::spread, false, true);
+  backward.store_sums();
+}
+
+void add_parts(const std::vector<SumOfParts>& sums, Share share) {
+  const std::int64_t programs = sums.front().parts.sizes[0];
+  const std::int64_t elements = std::min(tcm_budget() / (4 * 3 * std::ssize(sums)), kLargestBlock);
+  const std::int64_t limit = std::max<std::int64_t>(elements / programs, 1);
+  for (const Box& box : share_of(sums.front().out, share)) {
+    for_each_block(box, block_shape(box.shape, limit), [&](const tl::Extents& at, const tl::Extents& shape) {
+      std::vector<PendingLoad> under_way;
+      for (const SumOfParts& sum : sums) under_way.push_back(load_async(sum.parts, {0, at[1]}, {programs, shape[1]}));
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const tl::Tile parts = wait(std::move(under_way[i]));
+        store(sums[i].out, at,
+              tl::fuse([&] { return tl::cast(fill_out(tl::sum(parts, 0, true), shape), sums[i].out.dtype()); }));
+      }
+    });
+  }
+}
+
+namespace {
+
 /// Which lines of the view a part is of.
 std::pair<std::int64_t, std::int64_t> lines_of_part(const View& view, const Box& part, const std::vector<bool>& along) {
   std::int64_t first = 0, count = 1;

@@ -44,6 +44,44 @@ struct NormResults {
 void normalize(const NormOperands& operands, const NormOptions& options, const NormResults& results,
                Share share = Share::held);
 
+/// Blocks of backwards that are alive at a time: three operands, a result, and two of running sums, old and new, and
+/// their lines.
+constexpr std::int64_t kLineTilesOfBackward = 10;
+struct NormBackwardOperands {
+  View x, grad;
+  std::optional<View> weight = {};  // of the shape of x, with strides of 0
+};
+struct NormBackwardResults {
+  View input;
+  /// Of a line for each program, [programs, elements] in f32: what its lines add to the gradients. Either may be there
+  /// alone.
+  std::optional<View> weight = {}, bias = {};
+};
+/// The gradients of `normalize` over the last dimension, without a residual. With h = (x - mean) r, r = 1 / sqrt(mean
+/// of (x - mean)^2 + epsilon) and g = grad * weight, that of x is (g - mean(g) - h mean(g h)) r, without mean and
+/// mean(g) where it is not centred: in f32 as fma(h, -mean(g h) r, fma(g, r, -mean(g) r)), rounded once. h is computed
+/// anew.
+///
+/// The sums over lines of grad * h (fma) and of grad: a program adds line i of each block of its lines to running sum
+/// i; before a block of another shape, and at the end, these are added to each other by the vector engine's pairwise
+/// tree, and to what was so added before. A program without lines has sums of 0. `counts_once`: no line is held twice;
+/// else the programs take even shares of all lines for the sums, in a second reading of x and grad.
+///
+/// Each program takes its share of the lines, blocks of at most 16 Ki elements (at least a line), the loads of three
+/// under way. TCM: kLineTilesOfBackward f32 tiles of a block. Vector work for each element: 15 operations; 11 where it
+/// is not centred, without a bias.
+void normalize_backward(const NormBackwardOperands& operands, const NormOptions& options,
+                        const NormBackwardResults& results, Share share, bool counts_once);
+
+/// What programs have found, [programs, elements], and where its sum over the programs goes, [1, elements].
+struct SumOfParts {
+  View parts, out;
+};
+/// Each sum by the vector engine's pairwise tree over the programs, rounded once; the loads of all are under way
+/// together. Results lie alike where shares are held. A program makes its share of each in blocks of 16 Ki elements of
+/// the parts. TCM: three f32 tiles of a block for each sum.
+void add_parts(const std::vector<SumOfParts>& sums, Share share);
+
 /// By the lines of a part, the number of the first one in the order of their dimensions and how many: the programs that
 /// hold such a part, and load its lines together.
 using LineReaders = std::map<std::pair<std::int64_t, std::int64_t>, tl::MulticastGroup>;
