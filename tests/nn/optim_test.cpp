@@ -601,6 +601,11 @@ TEST(Gradients, BelongToATensorAndGoWithItsModule) {
     handle.set_data(torch::zeros({3, 2}).to("ahbm"));
     EXPECT_TRUE(torch::equal(handle.grad().cpu(), torch::ones({3, 2}, torch::kHalf))) << "set_data leaves it";
     EXPECT_THAT(error_of([] { (void)Tensor().grad(); }), HasSubstr("this one is undefined"));
+    const Tensor fresh = torch::zeros({3});
+    for (const auto& change : std::vector<std::function<void()>>{
+             [&] { fresh.mutable_grad() += torch::ones({3}); }, [&] { fresh.mutable_grad() *= 2; },
+             [&] { fresh.mutable_grad().add_(torch::ones({3}), 2); }})
+      EXPECT_THAT(error_of(change), HasSubstr("as a parameter's gradient is before it is set: assign it first"));
     EXPECT_THAT(error_of([&] { handle.requires_grad_(); }),
                 HasSubstr("set the gradients of parameters with mutable_grad()"));
   });

@@ -17,9 +17,18 @@ Tensor binary(const char* call, BinaryOperation operation, const Tensor& a, cons
   const tensor::HostCall here(call, where);
   return tensor::binary(operation, a, b);
 }
+/// Undefined is above all the gradient of a parameter that nobody has set.
+void check_has_elements_to_change(const char* call, const Tensor& a) {
+  if (a.defined()) return;
+  tensor::fail(call,
+               "the tensor is undefined, as a parameter's gradient is before it is set: assign it first, "
+               "p.mutable_grad() = g, and add from then on; zero_grad(false) between steps leaves zeros to add to");
+}
+
 const Tensor& binary_in_place(const char* call, BinaryOperation operation, const Tensor& a, const DeviceOperand& b,
                               Where where) {
   const tensor::HostCall here(call, where);
+  check_has_elements_to_change(call, a);
   tensor::binary_in_place(operation, a, b);
   return a;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
 }
@@ -53,6 +62,7 @@ const Tensor& scaled_sum_in_place(const char* call, BinaryOperation operation, c
                                   const Scalar& alpha, Where where) {
   if (is_one(alpha)) return binary_in_place(call, operation, a, b, where);
   const tensor::HostCall here(call, where);
+  check_has_elements_to_change(call, a);
   check_alpha(call, a, b, alpha);
   tensor::multiply_add_in_place(call, a, b, operation == BinaryOperation::subtract ? negated(alpha) : alpha);
   return a;  // NOLINT(bugprone-return-const-ref-from-parameter): *this of the caller
