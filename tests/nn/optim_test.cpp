@@ -155,6 +155,24 @@ TEST(Optimizers, AStepIsOneLaunchForAllParametersOfADevice) {
   EXPECT_THAT(bytes_of(of<Adagrad>(AdagradOptions()), "adagrad"), ElementsAre(tensors(4), tensors(5)));
 }
 
+// One after the other, thirteen parameters wait thirteen times for their loads.
+TEST(Optimizers, LoadTheNextParameterWhileTheyStepOne) {
+  const auto step_of = [](int count) {
+    const RunResult result = on_tiny([count] {
+      Parameters parameters;
+      for (int i = 0; i < count; ++i) {
+        parameters.push_back(torch::ones({64}).to("ahbm"));
+        parameters.back().mutable_grad() = torch::ones({64}).to("ahbm");
+      }
+      Adam adam(parameters, AdamOptions(0.1));
+      for (int step = 0; step < 2; ++step) adam.step();
+      torch::ahbm::synchronize();
+    });
+    return (result.launches.back().end - result.launches.back().start).in_seconds();
+  };
+  EXPECT_LT(step_of(13), 1.5 * step_of(1));
+}
+
 TEST(Optimizers, KeepWhatTheyKeepInTheTypeAndPlaceOfTheParameter) {
   on_tiny([] {
     const DPPolicy columns{.cube = Placement::replicate, .pe = Placement::column_wise};

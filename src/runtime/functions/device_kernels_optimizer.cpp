@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "runtime/functions/device_kernels.h"
+#include "tensor/tensor_impl.h"
 #include "tile/library/optimizer.h"
 #include "tile/library/reduce.h"
 
@@ -41,6 +43,29 @@ std::vector<PeCoordinate> holders_of_parameters(std::span<const Update> updates)
   return holders(parameters);
 }
 
+/// Steps in groups, in order: none of a group reads what another one of it writes, as two that step views of one tensor
+/// do, so that a kernel may load ahead.
+template <class Step>
+class StepGroups {
+ public:
+  void add(Step step, const std::vector<Tensor>& written, const Tensor& grad) {
+    const auto is_written = [&](const Tensor& tensor) {
+      return written_.contains(tensor::device_storage(tensor).get());
+    };
+    if (groups_.empty() || is_written(grad) || std::ranges::any_of(written, is_written)) {
+      groups_.emplace_back();
+      written_.clear();
+    }
+    groups_.back().push_back(std::move(step));
+    for (const Tensor& tensor : written) written_.insert(tensor::device_storage(tensor).get());
+  }
+  std::vector<std::vector<Step>> take() { return std::move(groups_); }
+
+ private:
+  std::vector<std::vector<Step>> groups_;
+  std::set<const void*> written_;
+};
+
 std::vector<library::View> views_of(std::span<const Tensor> tensors, bool written) {
   std::vector<library::View> views;
   for (const Tensor& tensor : tensors) views.push_back(kernel_view(tensor, written));
@@ -54,80 +79,86 @@ void append(std::vector<Tensor>& all, const std::vector<Tensor>& more) {
 }  // namespace
 
 void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
-  std::vector<library::SgdStep> steps;
+  StepGroups<library::SgdStep> groups;
   Call call{.name = "sgd", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
   for (const tensor::SgdUpdate& update : updates) {
-    append(call.written, defined({update.parameter, update.buffer}));
+    const std::vector<Tensor> written = defined({update.parameter, update.buffer});
+    append(call.written, written);
     call.read.push_back(update.grad);
-    steps.push_back({.parameter = kernel_view(update.parameter, true),
-                     .grad = kernel_view(update.grad, false),
-                     .buffer = written_view(update.buffer),
-                     .rate = as_f32(update.rate),
-                     .decay = as_f32(update.decay),
-                     .keep = as_f32(update.keep),
-                     .add = as_f32(update.add),
-                     .is_first = update.is_first,
-                     .nesterov = update.nesterov,
-                     .maximize = update.maximize});
+    groups.add({.parameter = kernel_view(update.parameter, true),
+                .grad = kernel_view(update.grad, false),
+                .buffer = written_view(update.buffer),
+                .rate = as_f32(update.rate),
+                .decay = as_f32(update.decay),
+                .keep = as_f32(update.keep),
+                .add = as_f32(update.add),
+                .is_first = update.is_first,
+                .nesterov = update.nesterov,
+                .maximize = update.maximize},
+               written, update.grad);
   }
-  call.body = [steps = std::move(steps)] {
-    for (const auto& step : steps) library::sgd(step);
+  call.body = [groups = groups.take()] {
+    for (const auto& steps : groups) library::sgd(steps);
   };
   launch(std::move(call));
 }
 
 void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
-  std::vector<library::AdamStep> steps;
+  StepGroups<library::AdamStep> groups;
   Call call{.name = "adam", .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
   for (const tensor::AdamUpdate& update : updates) {
-    append(call.written, defined({update.parameter, update.mean, update.square, update.largest}));
+    const std::vector<Tensor> written = defined({update.parameter, update.mean, update.square, update.largest});
+    append(call.written, written);
     call.read.push_back(update.grad);
-    steps.push_back({.parameter = kernel_view(update.parameter, true),
-                     .grad = kernel_view(update.grad, false),
-                     .mean = kernel_view(update.mean, true),
-                     .square = kernel_view(update.square, true),
-                     .largest = written_view(update.largest),
-                     .mean_keep = as_f32(update.mean_keep),
-                     .mean_add = as_f32(update.mean_add),
-                     .square_keep = as_f32(update.square_keep),
-                     .square_add = as_f32(update.square_add),
-                     .step = as_f32(update.step),
-                     .root = as_f32(update.root),
-                     .epsilon = as_f32(update.epsilon),
-                     .decay = as_f32(update.decay),
-                     .shrink = as_f32(update.shrink),
-                     .is_first = update.is_first,
-                     .maximize = update.maximize});
+    groups.add({.parameter = kernel_view(update.parameter, true),
+                .grad = kernel_view(update.grad, false),
+                .mean = kernel_view(update.mean, true),
+                .square = kernel_view(update.square, true),
+                .largest = written_view(update.largest),
+                .mean_keep = as_f32(update.mean_keep),
+                .mean_add = as_f32(update.mean_add),
+                .square_keep = as_f32(update.square_keep),
+                .square_add = as_f32(update.square_add),
+                .step = as_f32(update.step),
+                .root = as_f32(update.root),
+                .epsilon = as_f32(update.epsilon),
+                .decay = as_f32(update.decay),
+                .shrink = as_f32(update.shrink),
+                .is_first = update.is_first,
+                .maximize = update.maximize},
+               written, update.grad);
   }
-  call.body = [steps = std::move(steps)] {
-    for (const auto& step : steps) library::adam(step);
+  call.body = [groups = groups.take()] {
+    for (const auto& steps : groups) library::adam(steps);
   };
   launch(std::move(call));
 }
 
 void SimulatedOperations::root_step(std::span<const tensor::RootUpdate> updates) {
-  std::vector<library::RootStep> steps;
+  StepGroups<library::RootStep> groups;
   Call call{.name = updates.front().name, .written = {}, .read = {}, .pes = holders_of_parameters(updates), .body = {}};
   for (const tensor::RootUpdate& update : updates) {
-    append(call.written, defined({update.parameter, update.square, update.mean, update.buffer}));
+    const std::vector<Tensor> written = defined({update.parameter, update.square, update.mean, update.buffer});
+    append(call.written, written);
     call.read.push_back(update.grad);
-    steps.push_back({.parameter = kernel_view(update.parameter, true),
-                     .grad = kernel_view(update.grad, false),
-                     .square = kernel_view(update.square, true),
-                     .mean = written_view(update.mean),
-                     .buffer = written_view(update.buffer),
-                     .keep = as_f32(update.keep),
-                     .add = as_f32(update.add),
-                     .start = as_f32(update.start),
-                     .momentum = as_f32(update.momentum),
-                     .rate = as_f32(update.rate),
-                     .epsilon = as_f32(update.epsilon),
-                     .decay = as_f32(update.decay),
-                     .is_first = update.is_first,
-                     .maximize = update.maximize});
+    groups.add({.parameter = kernel_view(update.parameter, true),
+                .grad = kernel_view(update.grad, false),
+                .square = kernel_view(update.square, true),
+                .mean = written_view(update.mean),
+                .buffer = written_view(update.buffer),
+                .keep = as_f32(update.keep),
+                .add = as_f32(update.add),
+                .start = as_f32(update.start),
+                .momentum = as_f32(update.momentum),
+                .rate = as_f32(update.rate),
+                .epsilon = as_f32(update.epsilon),
+                .decay = as_f32(update.decay),
+                .is_first = update.is_first,
+                .maximize = update.maximize},
+               written, update.grad);
   }
-  call.body = [steps = std::move(steps)] {
-    for (const auto& step : steps) library::root_step(step);
+  call.body = [groups = groups.take()] {
+    for (const auto& steps : groups) library::root_step(steps);
   };
   launch(std::move(call));
 }

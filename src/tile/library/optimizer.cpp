@@ -15,17 +15,28 @@ namespace {
 /// f32 tiles of a block that a step makes beside those that it has loaded.
 constexpr std::int64_t kTilesMade = 3;
 
-/// Calls body(block, tiles), as they are loaded, for each block that the program holds of the first operand.
-void for_each_held_block(const std::vector<View>& operands,
-                         const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body) {
+using StepOfBlock = std::function<void(const Box& block, std::vector<tl::Tile> tiles)>;
+
+/// The blocks that the program holds of the first operand.
+PipelinePart held_blocks(std::vector<View> operands, StepOfBlock body) {
   const auto tiles = static_cast<std::int64_t>(2 * operands.size()) + kTilesMade + 2;
   const std::int64_t limit = std::clamp<std::int64_t>(tcm_budget() / (4 * tiles), 1, kLargestBlock);
-  std::vector<Box> blocks;
+  PipelinePart part;
   for (const Box& box : share_of(operands.front(), Share::held))
-    append_blocks(blocks, box, block_shape(box.shape, limit));
+    append_blocks(part.blocks, box, block_shape(box.shape, limit));
+  part.operands = std::move(operands);
+  part.body = std::move(body);
+  return part;
+}
+
+/// All parts, the blocks of each in turn as they are loaded.
+void run(std::vector<PipelinePart> parts) {
+  const auto first = std::ranges::find_if(parts, [](const PipelinePart& part) { return !part.blocks.empty(); });
+  if (first == parts.end()) return;
+  first->blocks = growing(std::move(first->blocks), {});
   PipelineOptions options;
   options.beside = 4 * kTilesMade;
-  pipeline(growing(std::move(blocks), {}), operands, body, options);
+  pipeline(parts, options);
 }
 
 /// The tile as one of f32 that fills the block.
@@ -39,12 +50,10 @@ tl::Tile counted(tl::Tile grad, const tl::Tile& parameter, float decay, bool max
   return decay == 0 ? grad : tl::fma(parameter, decay, grad);
 }
 
-}  // namespace
-
-void sgd(const SgdStep& step) {
+PipelinePart part_of(const SgdStep& step) {
   std::vector<View> operands{step.parameter, step.grad};
   if (step.buffer && !step.is_first) operands.push_back(*step.buffer);
-  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+  return held_blocks(std::move(operands), [&step](const Box& block, std::vector<tl::Tile> tiles) {
     const tl::Tile p = taken(tiles[0], block);
     tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
     if (step.buffer) {
@@ -56,13 +65,13 @@ void sgd(const SgdStep& step) {
   });
 }
 
-void adam(const AdamStep& step) {
+PipelinePart part_of(const AdamStep& step) {
   std::vector<View> operands{step.parameter, step.grad};
   if (!step.is_first) {
     operands.insert(operands.end(), {step.mean, step.square});
     if (step.largest) operands.push_back(*step.largest);
   }
-  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+  return held_blocks(std::move(operands), [&step](const Box& block, std::vector<tl::Tile> tiles) {
     tl::Tile p = taken(tiles[0], block);
     tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
     if (step.shrink != 1) p = p * step.shrink;
@@ -82,14 +91,14 @@ void adam(const AdamStep& step) {
   });
 }
 
-void root_step(const RootStep& step) {
+PipelinePart part_of(const RootStep& step) {
   std::vector<View> operands{step.parameter, step.grad};
   if (!step.is_first) {
     operands.push_back(step.square);
     if (step.mean) operands.push_back(*step.mean);
     if (step.buffer) operands.push_back(*step.buffer);
   }
-  for_each_held_block(operands, [&](const Box& block, std::vector<tl::Tile> tiles) {
+  return held_blocks(std::move(operands), [&step](const Box& block, std::vector<tl::Tile> tiles) {
     const tl::Tile p = taken(tiles[0], block);
     tl::Tile g = counted(taken(tiles[1], block), p, step.decay, step.maximize);
     tl::Tile v = g * step.add;
@@ -115,6 +124,28 @@ void root_step(const RootStep& step) {
   });
 }
 
+template <class Step>
+void run_steps(const std::vector<Step>& steps) {
+  std::vector<PipelinePart> parts;
+  parts.reserve(steps.size());
+  for (const Step& step : steps) parts.push_back(part_of(step));
+  run(std::move(parts));
+}
+
+}  // namespace
+
+void sgd(const std::vector<SgdStep>& steps) {
+  run_steps(steps);
+}
+
+void adam(const std::vector<AdamStep>& steps) {
+  run_steps(steps);
+}
+
+void root_step(const std::vector<RootStep>& steps) {
+  run_steps(steps);
+}
+
 void scale(const std::vector<View>& tensors, const View& total_norm, float max_norm) {
   const tl::Tile norm = tl::cast(load(total_norm, {0}, {1}), DType::f32);
   const tl::Tile factor = tl::minimum(max_norm / (norm + 1e-6F), 1, tl::PropagateNan::all);
@@ -122,16 +153,16 @@ void scale(const std::vector<View>& tensors, const View& total_norm, float max_n
     tl::Extents one = x.sizes;
     for (std::size_t d = 0; d < one.size(); ++d) one[d] = 1;
     const tl::Tile times = tl::reshape(factor, one);
-    for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+    run({held_blocks({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
       store(x, block.offset, tl::cast(tiles[0], DType::f32) * times);
-    });
+    })});
   }
 }
 
 void clamp(const View& x, float low, float high) {
-  for_each_held_block({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
+  run({held_blocks({x}, [&](const Box& block, const std::vector<tl::Tile>& tiles) {
     store(x, block.offset, tl::clamp(tl::cast(tiles[0], DType::f32), low, high));
-  });
+  })});
 }
 
 void zero(const View& x) {

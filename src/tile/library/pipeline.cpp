@@ -60,32 +60,52 @@ std::vector<Box> growing(std::vector<Box> blocks, const std::vector<bool>& whole
 void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
               const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
               const PipelineOptions& options) {
-  const std::size_t depth = depth_of(blocks, operands, options);
-  const auto start_load = [&](std::size_t o, const Box& block) {
+  pipeline(std::vector<PipelinePart>{{blocks, operands, body}}, options);
+}
+
+void pipeline(const std::vector<PipelinePart>& parts, const PipelineOptions& options) {
+  struct Turn {
+    const PipelinePart& part;
+    const Box& block;
+  };
+  std::vector<Turn> turns;
+  std::size_t depth = kBlocksUnderWay;
+  for (const PipelinePart& part : parts) {
+    if (!part.blocks.empty()) depth = std::min(depth, depth_of(part.blocks, part.operands, options));
+    for (const Box& block : part.blocks) turns.push_back({part, block});
+  }
+  const auto start_load = [&](const View& operand, std::size_t o, const Box& block) {
     const bool together = options.mates != nullptr && options.shared[o];
-    return together ? load_async(*options.mates, operands[o], block.offset, block.shape)
-                    : load_async(operands[o], block.offset, block.shape);
+    return together ? load_async(*options.mates, operand, block.offset, block.shape)
+                    : load_async(operand, block.offset, block.shape);
+  };
+  /// Whether a turn has the tile of the one before it.
+  const auto keeps = [&](std::size_t turn, std::size_t o) {
+    const Turn &before = turns[turn - 1], &here = turns[turn];
+    return &before.part == &here.part && same_elements(here.part.operands[o], before.block, here.block);
   };
   std::deque<std::vector<std::optional<PendingLoad>>> under_way;
-  std::vector<tl::Tile> kept(operands.size());
+  std::vector<tl::Tile> kept;
   std::size_t next = 0;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    for (; next < blocks.size() && under_way.size() < depth; ++next) {
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    for (; next < turns.size() && under_way.size() < depth; ++next) {
+      const auto& operands = turns[next].part.operands;
       auto& loads = under_way.emplace_back(operands.size());
       for (std::size_t o = 0; o < operands.size(); ++o)
-        if (next == 0 || !same_elements(operands[o], blocks[next - 1], blocks[next]))
-          loads[o] = start_load(o, blocks[next]);
+        if (next == 0 || !keeps(next, o)) loads[o] = start_load(operands[o], o, turns[next].block);
     }
+    const std::size_t count = turns[t].part.operands.size();
+    kept.resize(count);
     std::vector<tl::Tile> tiles;
-    tiles.reserve(operands.size());
-    for (std::size_t o = 0; o < operands.size(); ++o) {
+    tiles.reserve(count);
+    for (std::size_t o = 0; o < count; ++o) {
       auto& load = under_way.front()[o];
       tiles.push_back(load ? wait(std::move(*load)) : std::move(kept[o]));
       // A tile that nobody needs any more must not stay in the TCM.
-      if (b + 1 < blocks.size() && same_elements(operands[o], blocks[b], blocks[b + 1])) kept[o] = tiles.back();
+      if (t + 1 < turns.size() && keeps(t + 1, o)) kept[o] = tiles.back();
     }
     under_way.pop_front();
-    body(blocks[b], std::move(tiles));
+    turns[t].part.body(turns[t].block, std::move(tiles));
   }
 }
 

@@ -34,6 +34,16 @@ void pipeline(const std::vector<Box>& blocks, const std::vector<View>& operands,
               const std::function<void(const Box& block, std::vector<tl::Tile> tiles)>& body,
               const PipelineOptions& options = {});
 
+/// The blocks of one pipeline with operands of their own.
+struct PipelinePart {
+  std::vector<Box> blocks;
+  std::vector<View> operands;
+  std::function<void(const Box& block, std::vector<tl::Tile> tiles)> body;
+};
+/// All parts in turn: loads of a part begin while the program works at those before it, so that no part may load what
+/// another one stores. As many blocks are under way as the part allows that allows fewest.
+void pipeline(const std::vector<PipelinePart>& parts, const PipelineOptions& options = {});
+
 /// Whether two blocks have the same elements of an operand, which repeats where its stride is 0.
 bool same_elements(const View& operand, const Box& a, const Box& b);
 
