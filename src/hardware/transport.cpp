@@ -101,6 +101,12 @@ TransferRequest Transport::request(const Sender& sender, std::span<const Stage> 
   return request;
 }
 
+TransferRequest Transport::request_of(std::span<const Stage> route, const Ranges& from, const Ranges& to) const {
+  TransferRequest copy = request({}, route, from, {}, {}, nullptr);
+  copy.landing = to;
+  return copy;
+}
+
 void Transport::transfer(const Sender& sender, std::span<const Stage> route, const Ranges& ranges,
                          sim::Callback departed, sim::Callback delivered, TransferLog* log) {
   fabric_.start(request(sender, route, ranges, departed, delivered, log));

@@ -76,10 +76,13 @@ class Transport {
   /// Likewise a message of `bytes`, one packet.
   void message(const Sender& sender, topology::Endpoint from, topology::Endpoint to, VirtualNetwork network,
                Bytes bytes, sim::Callback delivered, TransferLog* log = nullptr);
+  /// A transfer's request as it would be, without callbacks.
+  TransferRequest request_of(std::span<const Stage> route, const Ranges& from, const Ranges& to) const;
   Bytes header() const { return header_; }
   Bytes burst() const { return burst_; }
   Bytes granule() const { return granule_; }
   const Fabric& fabric() const { return fabric_; }
+  fabric::Skipper& skipper() { return fabric_.skipper(); }
 
  private:
   struct Way {

@@ -128,6 +128,19 @@ TEST(BesideCopies, AllModesAgree) {
   }
 }
 
+// A copy that is alone repeats itself, which is skipped.
+TEST(BesideCopies, ALoneCopyTakesAsManyEventsForManyBytesAsForFew) {
+  for (const Beside beside : {Beside::read, Beside::peer}) {
+    const auto events = [beside](std::int64_t elements) {
+      SimulateOptions options;
+      options.topology = "ahbm-2sip";
+      options.data = false;
+      return simulate(options, [&] { copy_beside(beside, torch::empty({elements}, torch::device("ahbm"))); }).events;
+    };
+    EXPECT_LE(events(64 << 20), 4 * events(1 << 18));
+  }
+}
+
 // The error comes while the copy's parts are under way.
 TEST(BesideCopies, ARunThatIsCancelledInTheMiddleOfOneEnds) {
   for (const bool peer : {false, true}) {

@@ -74,7 +74,7 @@ class CopyEngine {
              std::map<std::uint64_t, std::unique_ptr<AnyCopy>>& under_way);
   /// The command of copy `number` leaves the host now; `arrived` is called when it is at the engine.
   void send_command(std::uint64_t number, sim::Callback arrived);
-  /// `part`: a leg, or the slot of a part of one.
+  /// `part`: a leg, or the name of a part of one.
   Sender sender(std::uint64_t number, std::uint64_t part) const;
 
   /// Copies to the host share one window. So do those to other SIPs, where their first link behind the IO chiplet is

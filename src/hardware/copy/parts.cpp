@@ -58,7 +58,7 @@ bool Parts::has_slot() const {
 Part& Parts::free_slot() {
   if (free_.empty()) {
     Part& added = slots_.emplace_back();
-    added.slot = slots_.size() - 1;
+    added.slot = added.name = slots_.size() - 1;
     return added;
   }
   const std::uint64_t slot = free_.back();
@@ -72,25 +72,90 @@ const Part& Parts::take() {
   Leg& leg = legs_[number];
   Part& part = free_slot();
   part.leg = number;
+  part.number = taken_++;
+  part.begun = false;
   part.bytes = leg.left;
-  if (leg.cursor) cut(leg, part);
+  if (leg.cursor) cut(leg.sides, *leg.cursor, part);
   leg.left -= part.bytes;
   part.ends_leg = leg.left == Bytes(0);
   if (!part.ends_leg) turns_.push_back(number);
   return part;
 }
 
-void Parts::cut(Leg& leg, Part& part) const {
+void Parts::cut(const LegSides& sides, fabric::BurstCursor& cursor, Part& part) const {
   const std::uint64_t unit = std::min(cut_.burst, cut_.granule);
   part.from.clear();
   part.to.clear();
-  part.bytes = Bytes(leg.cursor->next([&](const fabric::Accesses& accesses) {
+  part.bytes = Bytes(cursor.next([&](const fabric::Accesses& accesses) {
     StridedRange range{accesses.address, accesses.count, Bytes(accesses.bytes), accesses.stride};
     append(part.from, range, unit);
-    if (leg.sides.to.empty()) return;
+    if (sides.to.empty()) return;
     range.address = accesses.landing;
     append(part.to, range, unit);
   }));
+}
+
+Bytes Parts::bytes_left() const {
+  Bytes sum;
+  for (const Leg& leg : legs_) sum += leg.left;
+  return sum;
+}
+
+std::vector<std::uint64_t> Parts::slots_in_use() const {
+  std::vector<bool> is_free(slots_.size());
+  for (const std::uint64_t slot : free_) is_free[slot] = true;
+  std::vector<std::uint64_t> used;
+  for (std::uint64_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!is_free[slot]) used.push_back(slot);
+  }
+  std::ranges::sort(used, {}, [this](std::uint64_t slot) { return slots_[slot].number; });
+  return used;
+}
+
+std::vector<std::uint64_t> Parts::slots() const {
+  std::vector<std::uint64_t> all = slots_in_use();
+  all.insert(all.end(), free_.begin(), free_.end());
+  return all;
+}
+
+Parts::Ahead::Ahead(const Parts& parts) : parts_(&parts), turns_(parts.turns_), taken_(parts.taken_) {
+  legs_.reserve(parts.legs_.size());
+  for (const Parts::Leg& leg : parts.legs_) {
+    legs_.push_back({leg.left, leg.cursor ? *leg.cursor : fabric::BurstCursor()});
+  }
+}
+
+bool Parts::Ahead::next(Part& part) {
+  const std::uint64_t number = turns_.front();
+  Leg& leg = legs_[number];
+  const Parts::Leg& of = parts_->legs_[number];
+  if (!of.cursor) return false;
+  parts_->cut(of.sides, leg.cursor, part);
+  if (leg.left <= part.bytes) return false;
+  turns_.pop_front();
+  turns_.push_back(number);
+  part.leg = number;
+  part.number = taken_++;
+  part.ends_leg = false;
+  leg.left -= part.bytes;
+  return true;
+}
+
+void Parts::go_on(const Ahead& ahead) {
+  for (std::size_t leg = 0; leg < legs_.size(); ++leg) {
+    legs_[leg].left = ahead.legs_[leg].left;
+    if (legs_[leg].cursor) *legs_[leg].cursor = ahead.legs_[leg].cursor;
+  }
+  turns_ = ahead.turns_;
+  for (const std::uint64_t slot : slots_in_use()) slots_[slot].number += ahead.taken_ - taken_;
+  taken_ = ahead.taken_;
+}
+
+// In the same storage: who is under way has looked at where it is.
+void Parts::replace(std::uint64_t slot, const Part& later) {
+  Part& part = slots_[slot];
+  std::ranges::copy(later.from, part.from.begin());
+  std::ranges::copy(later.to, part.to.begin());
 }
 
 std::span<const StridedRange> Parts::from(std::uint64_t slot) const {

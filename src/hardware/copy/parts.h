@@ -22,9 +22,12 @@ struct LegSides {
 /// What is asked for at once, of one leg.
 struct Part {
   std::uint64_t leg = 0;
+  std::uint64_t name = 0;  // in the keys of what is under way for it; that of its slot, until slots are renamed
   std::uint64_t slot = 0;  // of the parts of a copy that are under way, each has its own
   Bytes bytes;
   bool ends_leg = false;
+  std::uint64_t number = 0;            // of the parts of the copy, in the order in which they are taken
+  bool begun = false;                  // its bytes are asked of their memory: for the readers
   std::vector<StridedRange> from, to;  // of a part of a leg; of a whole one those of the leg count
 };
 
@@ -48,6 +51,27 @@ class Parts {
   std::span<const StridedRange> to(std::uint64_t slot) const;
   /// The part is not under way any more. The next one gets the slot that came back last.
   void give_back(std::uint64_t slot) { free_.push_back(slot); }
+  void begin(std::uint64_t slot) { slots_[slot].begun = true; }
+
+  /// Parts taken so far.
+  std::uint64_t taken() const { return taken_; }
+  /// Legs that have more.
+  std::size_t legs_left() const { return turns_.size(); }
+  Bytes bytes_left() const;
+  /// Slots in use, in the order of their parts.
+  std::vector<std::uint64_t> slots_in_use() const;
+
+  /// All slots: those in use, and the others in the order in which they came back.
+  std::vector<std::uint64_t> slots() const;
+
+  /// What take() would give, without slots: for who goes on from a later part.
+  class Ahead;
+  /// Goes on where `ahead` stands.
+  void go_on(const Ahead& ahead);
+  /// What is begun for the slot from now on has that name. No two slots have the same one.
+  void rename(std::uint64_t slot, std::uint64_t name) { slots_[slot].name = name; }
+  /// The part in a slot is the one with these ranges, and so many further on.
+  void replace(std::uint64_t slot, const Part& later);
 
  private:
   struct Leg {
@@ -57,13 +81,32 @@ class Parts {
   };
   static Leg make_leg(const LegSides& sides, Bytes burst, Bytes granule);
   Part& free_slot();
-  void cut(Leg& leg, Part& part) const;
+  void cut(const LegSides& sides, fabric::BurstCursor& cursor, Part& part) const;
 
   fabric::Cut cut_;
   std::vector<Leg> legs_;
   std::deque<std::uint64_t> turns_;  // legs that have more
   std::deque<Part> slots_;
   std::vector<std::uint64_t> free_;
+  std::uint64_t taken_ = 0;
+};
+
+class Parts::Ahead {
+ public:
+  explicit Ahead(const Parts& parts);
+  /// The next one into `part`; false if that would be the last of its leg.
+  bool next(Part& part);
+
+ private:
+  friend class Parts;
+  struct Leg {
+    Bytes left;
+    fabric::BurstCursor cursor;
+  };
+  const Parts* parts_;
+  std::vector<Leg> legs_;
+  std::deque<std::uint64_t> turns_;
+  std::uint64_t taken_;
 };
 
 }  // namespace kernbench::hardware

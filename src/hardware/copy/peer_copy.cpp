@@ -23,6 +23,7 @@ CopyEngine::PeerCopy::PeerCopy(CopyEngine& engine, PeerCopyRequest request, std:
       number_(number),
       window_(engine.window_to(request_.legs.front().destination.sip)),
       parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()),
+      lone_(engine.scheduler_, engine.transport_, window_, *this, this),
       unanswered_(request_.legs.size(), 1),
       open_legs_(request_.legs.size()) {}
 
@@ -36,6 +37,7 @@ void CopyEngine::PeerCopy::start(std::uint64_t /*unused*/) {
 
 Bytes CopyEngine::PeerCopy::ask() {
   const Part& part = parts_.take();
+  lone_.asked(part);
   ++unread_;
   ++unwritten_;
   if (!part.ends_leg) ++unanswered_[part.leg];
@@ -44,13 +46,22 @@ Bytes CopyEngine::PeerCopy::ask() {
   return part.bytes;
 }
 
+std::span<const Stage> CopyEngine::PeerCopy::route(std::uint64_t leg) {
+  Transport& transport = engine_.transport_;
+  const PeerLeg& of = request_.legs[leg];
+  return transport.route(transport.slice(of.source), transport.slice(of.destination), VirtualNetwork::request);
+}
+
+void CopyEngine::PeerCopy::append_state(std::vector<std::int64_t>& state) const {
+  for (const std::size_t count : {unread_, unwritten_, open_legs_}) state.push_back(static_cast<std::int64_t>(count));
+  state.insert(state.end(), unanswered_.begin(), unanswered_.end());
+}
+
 // A write as far as the fabric goes: requests, which the channels at their end always take.
 void CopyEngine::PeerCopy::move(std::uint64_t slot) {
-  Transport& transport = engine_.transport_;
-  const auto route = transport.route(transport.slice(leg(slot).source), transport.slice(leg(slot).destination),
-                                     VirtualNetwork::request);
-  transport.transfer(sender(slot), route, parts_.from(slot), parts_.to(slot),
-                     sim::call<&PeerCopy::left_memory>(this, slot), sim::call<&PeerCopy::landed>(this, slot));
+  parts_.begin(slot);
+  engine_.transport_.transfer(sender(slot), route(parts_.at(slot).leg), parts_.from(slot), parts_.to(slot),
+                              sim::call<&PeerCopy::left_memory>(this, slot), sim::call<&PeerCopy::landed>(this, slot));
 }
 
 void CopyEngine::PeerCopy::left_memory(std::uint64_t /*unused*/) {
@@ -62,6 +73,7 @@ void CopyEngine::PeerCopy::landed(std::uint64_t slot) {
   engine_.transport_.message(sender(slot), Endpoint::hbm_slice(leg(slot).destination), io(), VirtualNetwork::response,
                              sim::call<&PeerCopy::acknowledged>(this, slot));
   window_.arrived(parts_.at(slot).bytes);
+  lone_.arrived();
 }
 
 void CopyEngine::PeerCopy::acknowledged(std::uint64_t slot) {

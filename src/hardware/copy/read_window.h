@@ -1,6 +1,7 @@
 // How much the copies of an engine to one place ask for ahead of what has arrived there.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 
 #include "kernbench/units.h"
@@ -31,6 +32,8 @@ class ReadWindow {
   /// The copy has its turn after those that have more to ask for. It stays until it has asked for all.
   void join(PartReader& reader);
   void arrived(Bytes bytes);
+  /// How many copies have more to ask for.
+  std::size_t readers() const { return turns_.size(); }
   /// Asks for what there is room for. Called when a copy may ask again.
   void ask();
 

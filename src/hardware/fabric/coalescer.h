@@ -22,6 +22,8 @@ class Coalescer {
   void finish(TransferSlot slot);
   /// Turns the transfer into an exact one, in the state before the arbitrations of this instant.
   void dissolve(TransferSlot slot);
+  /// Times have changed.
+  void forget() { known_ = kNoTransfer; }
   /// What the transfer that has `server` to itself has done there before now. Cheap for further servers of the same
   /// transfer in the same instant.
   ServerCounters work_before_now(std::uint32_t server);

@@ -35,6 +35,28 @@ void ExactEngine::present_injection(TransferSlot slot) {
   if (head.bytes > 0) add_candidate(state_.transfer(slot).hops.front().server, head);
 }
 
+// ---- what depends on the names of transfers, or on channels
+
+/// Which of several candidates is next is a matter of names where two transfers or more are compared, one of which may
+/// have had the last turn.
+void ExactEngine::watch_choice(const Arbiter& arbiter, Time now) {
+  if (arbiter.size() < 2) return;
+  std::size_t eligible = 0, named = 0;
+  for (const Candidate& candidate : arbiter.candidates()) {
+    if (candidate.eligible() > now) continue;
+    ++eligible;
+    named += is_of_transfer(candidate.port) ? 1 : 0;
+  }
+  const std::size_t last = is_of_transfer(arbiter.last_port()) ? 1 : 0;
+  if (eligible > 1 && named > 0 && named + last > 1) ++state_.disturbances;
+}
+
+void ExactEngine::watch_channels(std::span<const Channel> channels, Time now) {
+  if (std::ranges::any_of(channels, [now](const Channel& channel) { return channel.free_at > now; })) {
+    ++state_.disturbances;
+  }
+}
+
 // ---- service
 
 [[gnu::always_inline]] inline void ExactEngine::observe(std::uint32_t server, const Transfer& transfer, Time start,
@@ -122,6 +144,8 @@ MemoryService ExactEngine::serve_by_laws(Transfer& transfer, const QueuedBurst& 
 ExactEngine::Service ExactEngine::serve_memory(Transfer& transfer, const QueuedBurst& burst) {
   const Stage& stage = transfer.request.route[burst.stage];
   const bool own_law = state_.servers[stage.server.value].own_law;
+  if (state_.watching) [[unlikely]]
+    watch_channels(state_.channels_of(stage), state_.scheduler.now());
   const MemoryService service = own_law ? serve_by_laws(transfer, burst) : serve_by_channels(transfer, burst);
   return {service.head, service.end, takes_next(state_.channels_of(stage), state_.scheduler.now())};
 }
@@ -242,6 +266,8 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
   const Time now = state_.scheduler.now();
   // A memory may take several bursts at one instant.
   while (at.free_at <= now && !at.arbiter.empty()) {
+    if (state_.watching) [[unlikely]]
+      watch_choice(at.arbiter, now);
     const std::size_t index = at.arbiter.choose(now);
     if (index == Arbiter::kNone) break;
     serve(server, at, index);

@@ -29,6 +29,9 @@ class ExactEngine {
   /// A route leads to `server` from another side than those before it: what has run on to there and does not start
   /// before now waits again.
   void take_back(std::uint32_t server);
+  /// The object of the events of turns.
+  void* turns() { return &turns_; }
+  void shift_turns(Time by) { turns_.shift(by); }
   /// What a server has done before now, but for what it has done as a memory or for a coalesced transfer.
   ServerCounters plain_work_before_now(std::uint32_t server) const;
 
@@ -71,6 +74,8 @@ class ExactEngine {
   MemoryService serve_by_laws(Transfer& transfer, const QueuedBurst& burst);
   template <class Visit>
   void visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit);
+  void watch_choice(const Arbiter& arbiter, Time now);
+  void watch_channels(std::span<const Channel> channels, Time now);
   void observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes);
   void return_room(const Hop& before, const ReturningRoom& room);
   void advance_port(Server& at, std::uint32_t server, std::size_t index);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hardware/fabric/coalescer.h"
 #include "hardware/fabric/exact_engine.h"
+#include "hardware/fabric/skipper.h"
 #include "hardware/fabric/transfer.h"
 #include "sim/errors.h"
 
@@ -23,7 +24,8 @@ struct Fabric::Implementation {
       : options(fabric_options),
         state(scheduler, fabric_options.observer),
         engine(state, fabric_options.exact_events),
-        coalescer(state, engine) {
+        coalescer(state, engine),
+        skipper(state, engine, coalescer, this, fabric_options.exact_events) {
     state.on_delivered = sim::call<&Implementation::deliver>(this);
     state.on_received = sim::call<&Implementation::receive>(this);
   }
@@ -36,6 +38,7 @@ struct Fabric::Implementation {
   fabric::FabricState state;
   fabric::ExactEngine engine;
   fabric::Coalescer coalescer;
+  fabric::Skipper skipper;
 };
 
 /// Calls `visit(server index, side from which the transfer comes there)` for each stage on the route of a transfer, and
@@ -175,6 +178,11 @@ static void check_duration(const fabric::FabricState& state, const Transfer& tra
 void Fabric::start(const TransferRequest& request) {
   fabric::FabricState& state = implementation_->state;
   assert(!request.route.empty());
+  if (state.watching) [[unlikely]] {
+    const bool own = request.agent == state.watched && request.operation >= state.first_watched &&
+                     request.operation < state.end_watched;
+    if (!own) ++state.disturbances;
+  }
   const TransferSlot slot = state.add_transfer();
   Transfer& transfer = state.transfer(slot);
   transfer.request = request;
@@ -233,6 +241,10 @@ void Fabric::start(const TransferRequest& request) {
   } else {
     implementation_->engine.start(slot);
   }
+}
+
+fabric::Skipper& Fabric::skipper() {
+  return implementation_->skipper;
 }
 
 std::size_t Fabric::in_flight() const {

@@ -170,6 +170,9 @@ struct ServerCounters {
 };
 
 class ActivityObserver;
+namespace fabric {
+class Skipper;
+}
 
 struct FabricOptions {
   bool exact_events = false;             // never coalesce
@@ -194,6 +197,9 @@ class Fabric {
   /// Starts a transfer now; must be called in the deliver phase (an event's callback), so that it takes part in this
   /// instant's arbitration. A transfer without bytes is delivered at once.
   void start(const TransferRequest& request);
+
+  /// For who is alone in the fabric, and does the same again and again.
+  fabric::Skipper& skipper();
 
   /// Transfers that have not been delivered.
   std::size_t in_flight() const;

@@ -79,6 +79,10 @@ class Room {
   /// What is on its way back, by the time at which it is home.
   const Ring<ReturningRoom>& returning() const { return returning_; }
 
+  /// What is on its way back comes so much later.
+  void shift(Time by) {
+    for (std::size_t i = 0; i < returning_.size(); ++i) returning_[i].home += by;
+  }
   /// As if newly made for a buffer, keeping the storage.
   void reset(Bytes buffer) {
     buffer_ = free_ = buffer.count();

@@ -166,6 +166,10 @@ constexpr std::uint64_t injection_port(sim::AgentId agent, std::uint64_t operati
   constexpr std::uint64_t kOperations = (std::uint64_t{1} << 36) - 1;
   return (std::uint64_t{1} << 63) | (std::uint64_t{agent.value} << 37) | ((operation & kOperations) << 1);
 }
+/// It has the name of a transfer.
+constexpr bool is_of_transfer(std::uint64_t port) {
+  return port >> 63 == 1;
+}
 constexpr std::uint64_t response_port(std::uint64_t injection) {
   return injection | 1;
 }
@@ -211,6 +215,7 @@ class Arbiter {
   std::size_t size() const { return candidates_.size(); }
   /// To be replaced by the next of the same port.
   Candidate& operator[](std::size_t index) { return candidates_[index]; }
+  std::span<const Candidate> candidates() const { return candidates_; }
   [[gnu::always_inline]] void add(const Candidate& candidate) {
     if (!candidates_.empty() || is_lane(candidate.port)) return add_to_others(candidate);
     next_ = candidate.port <= last_port_ ? 1 : 0;
@@ -250,6 +255,15 @@ class Arbiter {
   /// The port had the last turn, with or without a candidate.
   void served(std::uint64_t port);
   std::uint64_t last_port() const { return last_port_; }
+  /// The lane that was served last, unless the last port is one.
+  std::uint64_t last_lane() const { return last_lane_; }
+  /// All that was and will be is so much later.
+  void shift(Time by) {
+    for (Candidate& candidate : candidates_) {
+      candidate.ready += by;
+      candidate.since += by;
+    }
+  }
   /// Likewise of a server at which nothing asks.
   void served_ahead(std::uint64_t port) {
     assert(candidates_.empty() && (lanes_ || !is_lane(port)));

@@ -12,6 +12,16 @@ TransferSlot FabricState::add_transfer() {
   return slot;
 }
 
+std::vector<TransferSlot> FabricState::under_way() const {
+  std::vector<bool> is_free(transfers_.size());
+  for (const TransferSlot slot : free_) is_free[slot] = true;
+  std::vector<TransferSlot> slots;
+  for (std::size_t slot = 0; slot < is_free.size(); ++slot) {
+    if (!is_free[slot]) slots.push_back(static_cast<TransferSlot>(slot));
+  }
+  return slots;
+}
+
 Bytes FabricState::response_buffer(const Stage& stage) const {
   Bytes sum;
   for (std::uint32_t member = 0; member < stage.group; ++member)

@@ -102,12 +102,17 @@ struct Transfer {
 /// Servers and transfers. Slots of delivered transfers are used again, with their storage.
 class FabricState {
  public:
-  FabricState(sim::Scheduler& owner, ActivityObserver* watching) : scheduler(owner), observer(watching) {}
+  FabricState(sim::Scheduler& owner, ActivityObserver* told) : scheduler(owner), observer(told) {}
 
   sim::Scheduler& scheduler;
   std::vector<Server> servers;
   std::vector<Channel> channels;  // by server: what it does in a memory
   ActivityObserver* observer;     // or null
+  // For what would be otherwise with other names or channels, or is somebody else's (Skipper).
+  bool watching = false;
+  sim::AgentId watched;  // whose transfers are looked at, with operations from the one to before the other
+  std::uint64_t first_watched = 0, end_watched = 0;
+  std::uint64_t disturbances = 0;  // since then
 
   /// Whether `stage` of a route serves bursts by their accesses.
   bool is_memory(const Stage& stage) const { return stage.group > 1 || servers[stage.server.value].by_accesses; }
@@ -126,6 +131,7 @@ class FabricState {
   const Transfer& transfer(TransferSlot slot) const { return *transfers_[slot]; }
   TransferSlot add_transfer();
   void remove_transfer(TransferSlot slot) { free_.push_back(slot); }
+  std::vector<TransferSlot> under_way() const;
   std::size_t in_flight() const { return transfers_.size() - free_.size(); }
 
   /// The events at which a transfer has departed and is delivered: both have the same keys however it got there.

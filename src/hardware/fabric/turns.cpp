@@ -73,6 +73,23 @@ Time Turns::quiet_until() {
   return std::min(events, Time::picoseconds(static_cast<std::int64_t>(queue_.top().key.time) + 1));
 }
 
+void Turns::shift(Time by) {
+  std::vector<TurnQueue::Entry> pending;
+  const auto more = static_cast<std::uint64_t>(by.count());
+  while (drop_old_turns()) {
+    TurnQueue::Entry next = queue_.top();
+    queue_.pop();
+    turns_[next.payload].at = UINT64_MAX;
+    next.key.time += more;
+    pending.push_back(next);
+  }
+  for (const TurnQueue::Entry& next : pending) {
+    turns_[next.payload].at = next.key.time;
+    queue_.push(next.key, next.payload);
+  }
+  if (armed_at_ != Time::max()) armed_at_ += by;
+}
+
 void Turns::run(std::uint64_t) {
   armed_at_ = Time::max();
   running_ = true;

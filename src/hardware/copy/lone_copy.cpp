@@ -1,0 +1,223 @@
+#include "hardware/copy/lone_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hardware/agents.h"
+
+namespace kernbench::hardware {
+namespace {
+
+/// Between two looks there are so many parts at least, and one for so many servers: a look costs as much as some parts.
+constexpr std::uint64_t kLeastParts = 64, kServersOfAPart = 32;
+/// A copy of fewer periods is over before much could be skipped.
+constexpr std::uint64_t kLeastPeriods = 3;
+/// A period may be several times what is between looks. Where nothing sets the pace, states hardly ever come again.
+constexpr std::uint64_t kMostLooks = 16;
+constexpr std::uint64_t kLongestWait = 1 << 20;
+
+/// The names after `periods` more, place by place, given those before and after one period: in each of them every place
+/// gets the name of the same other one.
+std::vector<std::uint64_t> names_after(std::int64_t periods, const std::vector<std::uint64_t>& before,
+                                       const std::vector<std::uint64_t>& after) {
+  std::vector<std::size_t> place(before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) place[before[i]] = i;
+  std::vector<std::uint64_t> names(before.size());
+  std::vector<bool> done(before.size());
+  for (std::size_t first = 0; first < before.size(); ++first) {
+    std::vector<std::size_t> cycle;
+    for (std::size_t at = first; !done[at]; at = place[after[at]]) {
+      done[at] = true;
+      cycle.push_back(at);
+    }
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      names[cycle[i]] = after[cycle[(i + static_cast<std::size_t>(periods)) % cycle.size()]];
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TransferRequest LoneCopy::burst(const Part& part, std::span<const StridedRange> from,
+                                std::span<const StridedRange> to) {
+  return transport_.request_of(reader_.route(part.leg), from, to);
+}
+
+LoneCopy::Seen LoneCopy::seen(const Part& part, std::span<const StridedRange> from, std::span<const StridedRange> to) {
+  return {part.leg, part.bytes, from.size(), to.size(), skipper().use_of(burst(part, from, to))};
+}
+
+void LoneCopy::asked(const Part& part) {
+  if (!observing_) return;
+  const Parts& parts = reader_.parts();
+  seen_.push_back(seen(part, parts.from(part.slot), parts.to(part.slot)));
+}
+
+void LoneCopy::arrived() {
+  if (reader_.parts().taken() >= next_look_ && window_.readers() == 1) look();
+}
+
+void LoneCopy::give_up() {
+  observing_ = false;
+  skipper().stop(this);
+  wait_ = std::min(2 * wait_, kLongestWait);
+  next_look_ = reader_.parts().taken() + wait_;
+}
+
+void LoneCopy::watch() {
+  const Sender first = reader_.first_sender();
+  skipper().watch(this, first.agent, first.operation, first.operation + 2 * kMaximumLegs);
+}
+
+bool LoneCopy::take(Snapshot& snapshot) {
+  Parts& parts = reader_.parts();
+  const Sender sender = reader_.first_sender();
+  const std::uint64_t key = sender.operation, taken = parts.taken();
+  const std::vector<std::uint64_t> slots = parts.slots();
+  snapshot.names.resize(slots.size());
+  std::vector<std::uint64_t> slot_of(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    snapshot.names[i] = parts.at(slots[i]).name;
+    slot_of[snapshot.names[i]] = slots[i];
+  }
+  const auto name = [&](std::uint64_t operation) -> std::int64_t {
+    const std::uint64_t part = (operation - key) >> 1;
+    if (operation < key || part >= slot_of.size()) return fabric::Skipper::kUnknown;
+    return static_cast<std::int64_t>(parts.at(slot_of[part]).number - taken);
+  };
+  if (!skipper().take(sender.agent, name, snapshot)) return false;
+  std::vector<std::int64_t>& state = snapshot.state;
+  for (const std::uint64_t slot : parts.slots_in_use()) {
+    const Part& part = parts.at(slot);
+    if (part.ends_leg) return false;
+    const Seen now = seen(part, parts.from(slot), parts.to(slot));
+    state.push_back(static_cast<std::int64_t>(part.number - taken));
+    state.push_back(static_cast<std::int64_t>(part.leg));
+    state.push_back(part.bytes.count());
+    state.push_back(part.begun ? 1 : 0);
+    for (const std::size_t ranges : {part.from.size(), part.to.size()}) {
+      state.push_back(static_cast<std::int64_t>(ranges));
+    }
+    for (const Time time :
+         {now.use.first_longest, now.use.first_shortest, now.use.last_longest, now.use.last_shortest}) {
+      state.push_back(time.count());
+    }
+  }
+  state.push_back(window_.asked().count());
+  state.push_back(static_cast<std::int64_t>(parts.legs_left()));
+  reader_.append_state(state);
+  state.push_back(static_cast<std::int64_t>(slots.size()));
+  return true;
+}
+
+void LoneCopy::begin() {
+  const Parts& parts = reader_.parts();
+  if (parts.all_taken()) return;
+  const std::uint64_t legs = parts.legs_left();
+  const std::uint64_t least = std::max<std::uint64_t>(
+      {kLeastParts, 2 * parts.slots_in_use().size(), transport_.fabric().server_count() / kServersOfAPart});
+  stride_ = (least + legs - 1) / legs * legs;
+  const auto left = static_cast<std::uint64_t>(parts.bytes_left().count() / transport_.burst().count());
+  if (left < kLeastPeriods * stride_) {
+    next_look_ = UINT64_MAX;  // the rest is short
+    return;
+  }
+  if (!take(first_)) return give_up();
+  observing_ = true;
+  watch();
+  seen_.clear();
+  began_ = scheduler_.now();
+  looks_ = 0;
+  next_look_ = parts.taken() + stride_;
+}
+
+void LoneCopy::look() {
+  if (!observing_) return begin();
+  const Parts& parts = reader_.parts();
+  Snapshot now;
+  if (parts.taken() != next_look_ || parts.all_taken() || !skipper().undisturbed(this) || !take(now)) return give_up();
+  if (now.state == first_.state) {
+    const std::int64_t skipped = skip(now);
+    give_up();
+    if (skipped > 0) {
+      wait_ = 1;
+      next_look_ = parts.taken() + seen_.size();
+    }
+    return;
+  }
+  next_look_ += stride_;
+  if (++looks_ < most_looks_) return;
+  // Another first one, and more time for a longer period.
+  if (most_looks_ >= kMostLooks) {
+    most_looks_ = 1;
+    wait_ = std::max(wait_, kMostLooks * stride_);
+    return give_up();
+  }
+  most_looks_ *= 2;
+  looks_ = 0;
+  first_ = std::move(now);
+  seen_.clear();
+  began_ = scheduler_.now();
+  watch();
+}
+
+void LoneCopy::count(const std::vector<Part>& period, std::int64_t times) {
+  for (const Part& part : period) {
+    const TransferRequest request = burst(part, part.from, part.to);
+    skipper().count_first(request, times);
+    skipper().count_last(request, times);
+  }
+}
+
+// Nothing that happens in a period depends on names, but ties at the end of the copy, or with others, may. So slots get
+// the names that they would have, and one period that could be skipped is not: after it all that is under way has them.
+std::int64_t LoneCopy::skip(const Snapshot& now) {
+  Parts& parts = reader_.parts();
+  const Time period = scheduler_.now() - began_;
+  const std::int64_t most = (skipper().quiet_until(object_) - scheduler_.now()).count() / period.count() - 1;
+  const std::uint64_t length = seen_.size(), end = parts.taken();
+  std::vector<Part> done(length), last(length), next(length);
+  Parts::Ahead ahead(parts), there(parts);
+  std::int64_t periods = -1;  // without the last one
+  for (; periods + 1 < most; ++periods) {
+    const Parts::Ahead before = ahead;
+    std::uint64_t same = 0;
+    while (same < length && ahead.next(next[same]) && seen(next[same], next[same].from, next[same].to) == seen_[same]) {
+      ++same;
+    }
+    if (same < length) break;
+    if (periods >= 0) {
+      count(last, 1);
+      there = before;
+      std::swap(done, last);
+    }
+    std::swap(last, next);
+  }
+  if (periods <= 0) return 0;
+  skipper().skip(period, periods, first_, now, object_);
+  // What is under way is so many periods further on, too. What its memories have not taken yet they take when it comes
+  // there; the parts that came to be in its place have been counted instead.
+  for (const std::uint64_t slot : parts.slots_in_use()) {
+    const Part& part = parts.at(slot);
+    const auto name = static_cast<std::int64_t>(part.number - end);
+    const bool unread = !part.begun;
+    const bool unlanded = unread || std::ranges::find(now.not_landed, name) != now.not_landed.end();
+    if (!unlanded) continue;
+    const Part& later = done[length - (end - part.number)];
+    const TransferRequest was = burst(part, part.from, part.to), is = burst(later, later.from, later.to);
+    if (unread) {
+      skipper().count_first(was, 1);
+      skipper().count_first(is, -1);
+    }
+    skipper().count_last(was, 1);
+    skipper().count_last(is, -1);
+    parts.replace(slot, later);
+  }
+  const std::vector<std::uint64_t> names = names_after(periods, first_.names, now.names), slots = parts.slots();
+  for (std::size_t i = 0; i < slots.size(); ++i) parts.rename(slots[i], names[i]);
+  parts.go_on(there);
+  return periods;
+}
+
+}  // namespace kernbench::hardware
