@@ -48,7 +48,8 @@ bool PlanMeasurements::are_dear() const {
 }
 
 std::size_t PlanMeasurements::affordable(std::size_t wanted) {
-  if (cost_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(left_ / cost_, 0.0)));
+  constexpr double kRounding = 1e-6;  // a product is divided by its factor again
+  if (cost_ > 0) wanted = std::min(wanted, static_cast<std::size_t>(std::max(left_ / cost_ + kRounding, 0.0)));
   left_ -= static_cast<double>(wanted) * cost_;
   return wanted;
 }

@@ -38,8 +38,11 @@ class PlanMeasurements {
   /// such as cost what the one alone did.
   void expect_cost_of_mates() { expect_cost_of(1); }
 
+  /// So many plans more may be measured.
+  void allow(std::size_t more) { left_ += static_cast<double>(more) * cost_; }
+
   bool are_cheap() const;
-  /// Only two more may be made.
+  /// Only two more may be made, unless more are allowed.
   bool are_dear() const;
   double margin() const { return are_cheap() ? 1 : kMargin; }
 

@@ -11,6 +11,7 @@
 #include "kernbench/tl/program.h"
 #include "tile/library/gemm_beside.h"
 #include "tile/library/gemm_groups.h"
+#include "tile/library/gemm_search.h"
 
 namespace kernbench::tile::library {
 
@@ -38,9 +39,40 @@ constexpr std::int64_t kSharedStep = 128, kSharedDepth = 2;
 /// Steps that grow begin with this part of a program's k, and are so many times as long at most.
 constexpr std::int64_t kGrowingSteps = 32, kLongestGrowing = 8;
 
+/// Where a plan whose measurement is dear takes so many times what the arrays need, so many ways to share the product
+/// are measured in wide steps, too: so many steps under way, of a multiple of so many of k. assumption: a measurement
+/// takes seconds.
+constexpr double kFarFromArrays = 1.1;
+constexpr std::size_t kWideGrids = 3;
+constexpr std::int64_t kWideDepth = 5, kWideStep = 64;
+
 std::int64_t k_of_a_program(const GemmPlan& plan) {
   const GemmRange& range = plan.ranges.front();
   return range.k[1] - range.k[0];
+}
+
+/// What the array needs for the range of a program.
+double array_ns(const GemmEstimate& law, const GemmRange& range) {
+  const double once = law.until_next(range.m[1] - range.m[0], range.n[1] - range.n[0], range.k[1] - range.k[0], false);
+  return static_cast<double>(range.batch[1] - range.batch[0]) * once;
+}
+
+/// What programs read when those that need the same part of an operand load it together: slices and links have it once.
+/// Members in several cubes share only a part of their ways, which is not counted.
+GemmBlock read_together(const GemmCandidate& candidate) {
+  GemmBlock block = candidate.block;
+  const auto once = [](OperandTraffic& traffic, double& link, double members) {
+    for (double* bytes : {&traffic.own, &traffic.cube, &traffic.remote, &traffic.hops, &traffic.hottest})
+      *bytes /= members;
+    link /= members;
+  };
+  const auto parts = [](std::int64_t wanted, std::int64_t extent) {
+    return static_cast<double>(std::min(wanted, extent));
+  };
+  once(block.a, block.links.a, parts(candidate.cubes.n * candidate.pes.n, candidate.whole.n));
+  once(block.b, block.links.b, parts(candidate.cubes.m * candidate.pes.m, candidate.whole.m));
+  block.links.both = block.links.a + block.links.b;
+  return block;
 }
 
 bool is_of(const GemmPlan& plan, const GemmCandidate& candidate) {
@@ -83,7 +115,7 @@ GemmPlan GemmTuning::least(std::span<const GemmChoice> shortlist) {
   times.resize(1);
   if (mates_ns < times[0]) {
     measurements_.expect_cost_of_mates();
-    return with_growing_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans)));
+    return with_growing_steps(in_wide_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans))));
   }
   const std::span<const GemmPlan> others =
       std::span(plans).subspan(1, with_mates && measurements_.are_dear() ? 0 : plans.size() - 1);
@@ -94,7 +126,8 @@ GemmPlan GemmTuning::least(std::span<const GemmChoice> shortlist) {
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
   TimedPlan shortest = with_vector_share(plans, order, times[order[0]]);
   shortest = within_cubes(climbed(std::move(shortest), plans));
-  return with_growing_steps(together(std::move(shortest), plans, order, {std::move(mates), mates_ns}));
+  shortest = together(std::move(shortest), plans, order, {std::move(mates), mates_ns});
+  return with_growing_steps(in_wide_steps(std::move(shortest)));
 }
 
 /// `best`, or what is found from it, and from the first of `plans` of other grids, by changing one extent, the depth
@@ -183,6 +216,59 @@ TimedPlan GemmTuning::together(TimedPlan best, const std::vector<GemmPlan>& plan
   const bool shorter = mates.ns < measurements_.margin() * best.ns;
   measurements_.take_shorter(std::move(tried), shorter ? best = std::move(mates) : best,
                              shorter ? 1 : measurements_.margin());
+  return best;
+}
+
+/// `best`, or another way to share a product of which few plans are measured, with programs that load together in steps
+/// as wide as the TCM allows. Replays know nothing of loads by multicast: they choose large tiles, which read little,
+/// and have then room for few rows of B. Where B is cut by rows, all programs ask the few slices that hold these.
+TimedPlan GemmTuning::in_wide_steps(TimedPlan best) {
+  const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
+  const bool few =
+      problem_.shape.m <= topology_.pe.gemm.array.height || problem_.shape.n <= topology_.pe.gemm.array.width;
+  if (!free || few || best.plan.split_k > 1 || partitioner_.pe_count() < kFewestTogether) return best;
+  if (!measurements_.are_dear() || best.ns <= kFarFromArrays * array_ns(law_, best.plan.ranges.front())) return best;
+  std::vector<GemmPlan> wide;
+  for (const GemmChoice& choice : widest_steps()) {
+    GemmPlan plan = partitioner_.plan(choice);
+    if (load_together(plan)) wide.push_back(std::move(plan));
+  }
+  measurements_.allow(wide.size());
+  measurements_.take_shorter(std::move(wide), best);
+  return best;
+}
+
+/// Of each way to share the product one, the most promising ones. Which of those with equal blocks is the shortest
+/// depends on where the operands lie: a group of one cube reads its copy, one of several cubes spreads over the mesh.
+std::vector<GemmChoice> GemmTuning::widest_steps() {
+  std::vector<GemmChoice> all;
+  for (GemmCandidate& candidate : candidates_) {
+    const bool whole = candidate.whole.m == problem_.shape.m && candidate.whole.n == problem_.shape.n;
+    if (!whole || candidate.cubes.k * candidate.pes.k > 1) continue;
+    if (const GemmChoice widest = widest_steps(candidate); widest.candidate != nullptr) all.push_back(widest);
+  }
+  std::ranges::stable_sort(all, {}, &GemmChoice::ns);
+  if (all.size() > kWideGrids) all.resize(kWideGrids);
+  return all;
+}
+
+/// The tiles of whole arrays with the least estimate; none where no steps fit.
+GemmChoice GemmTuning::widest_steps(GemmCandidate& candidate) {
+  partitioner_.measure_links(candidate);
+  const GemmBlock block = read_together(candidate);
+  const MeshExtent& array = topology_.pe.gemm.array;
+  GemmChoice best;
+  for (const std::int64_t rows : {1, 2, 4, 8}) {
+    for (const std::int64_t columns : {1, 2, 4, 8}) {
+      GemmTiles tiles;
+      tiles.m = std::min(rows * array.height, block.m), tiles.n = std::min(columns * array.width, block.n);
+      tiles.k = kWideStep, tiles.depth = kWideDepth;
+      if (block.k < kWideStep || !law_.fits(tiles)) continue;
+      for (GemmTiles longer = tiles; longer.k <= block.k && law_.fits(longer); longer.k += kWideStep) tiles = longer;
+      tiles.first_k = first_step(tiles.k, 4);
+      if (const double ns = law_.time(block, tiles) + candidate.more; ns < best.ns) best = {ns, &candidate, tiles};
+    }
+  }
   return best;
 }
 

@@ -29,6 +29,9 @@ class GemmTuning {
   TimedPlan least_of_mates(TimedPlan best, const std::vector<GemmPlan>& plans);
   TimedPlan together(TimedPlan best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order,
                      TimedPlan mates);
+  TimedPlan in_wide_steps(TimedPlan best);
+  std::vector<GemmChoice> widest_steps();
+  GemmChoice widest_steps(GemmCandidate& candidate);
   GemmPlan with_growing_steps(TimedPlan best);
   void add_longer_steps(std::vector<GemmPlan>& all, const GemmPlan& plan) const;
   void add_smaller_tiles(std::vector<GemmPlan>& all, const GemmPlan& plan) const;
