@@ -160,6 +160,22 @@ TEST(CollectivePayload, OfHalvingAndDoublingIsTwiceAllButOneNthFromEachRank) {
   }
 }
 
+/// The chunks of a half follow each other in the tensor: they go in as few messages as they fill slots.
+TEST(CollectivePayload, OfHalvingIsOneMessageToEachPartnerEachWay) {
+  constexpr int kRanks = 8;
+  SimulateOptions machine = shipped(kRanks);
+  machine.topology = "tiny";
+  struct Case {
+    std::int64_t elements, there;  // messages of a rank on the way to chunks, and as many back
+  };
+  // Of halves of 4, 2 and 1 chunks of 4 B, 1 KiB, and 6 KiB, of which two and a half fill a slot.
+  for (const auto& [elements, there] : {Case{8, 3}, Case{8 * 256, 3}, Case{8 * 1536, 2 + 1 + 1}}) {
+    const Sent sent = all_reduce(machine, "halving_doubling_allreduce", kRanks, elements, kOnePe);
+    for (const SentPayload& rank : sent.ranks) EXPECT_EQ(rank.segments, 2 * there) << elements << " elements";
+    EXPECT_THAT(sent.bytes(), ::testing::Each(2 * (kRanks - 1) * elements * kItem / kRanks));
+  }
+}
+
 /// Halving, the other half of a place's chunks at each distance; doubling, those that it has.
 TEST(CollectivePayload, OfHalvingWithRaggedChunksIsTheHalvesOfEachDistance) {
   constexpr int kRanks = 8;

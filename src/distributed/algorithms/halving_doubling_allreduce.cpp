@@ -61,11 +61,6 @@ class HalvingDoubling {
   }
 
  private:
-  template <class Body>
-  void for_each_tile_of(std::int64_t chunk, const Body& body) const {
-    for_each_tile(chunks_.part_of(chunk, part_), ranks_.tile_elements, body);
-  }
-
   tl::Tile own(std::int64_t at, std::int64_t elements) const {
     return contribution(op_, tl::load(x_, {at}, {elements}), ranks_.size);
   }
@@ -118,11 +113,17 @@ class HalvingDoubling {
       }
     }
   }
-  /// Of `count` chunks.
+  /// Of `count` chunks: chunks that go whole are one range, so that a half is no more messages than it fills slots.
   std::vector<Range> tiles_of(std::int64_t first, std::int64_t count) const {
     std::vector<Range> tiles;
-    for (std::int64_t chunk = first; chunk < first + count; ++chunk) {
-      for_each_tile_of(chunk, [&](std::int64_t at, std::int64_t elements) { tiles.push_back({at, at + elements}); });
+    const auto append = [&](Range range) {
+      for_each_tile(range, ranks_.tile_elements,
+                    [&](std::int64_t at, std::int64_t elements) { tiles.push_back({at, at + elements}); });
+    };
+    if (chunks_.parts() == 1) {
+      append(chunks_.all_of(first, count));
+    } else {
+      for (std::int64_t chunk = first; chunk < first + count; ++chunk) append(chunks_.part_of(chunk, part_));
     }
     return tiles;
   }

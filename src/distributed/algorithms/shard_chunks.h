@@ -25,6 +25,11 @@ class ShardChunks {
     const std::int64_t begin = shard_.begin + chunk * chunk_;
     return {begin + part * part_, std::min(begin + std::min((part + 1) * part_, chunk_), shard_.end)};
   }
+  /// All of `count` chunks, which follow each other in the tensor; empty like a part.
+  Range all_of(std::int64_t first, std::int64_t count) const {
+    const std::int64_t begin = shard_.begin + first * chunk_;
+    return {begin, std::min(begin + count * chunk_, shard_.end)};
+  }
 
  private:
   Range shard_;
