@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -289,6 +290,32 @@ TEST(BruckAllToAll, TakesSplitSizesThatAreEqual) {
         torch::equal(output.cpu(), torch::cat({block_of(0, rank, 2), block_of(1, rank, 2), block_of(2, rank, 2)})));
   });
   expect_ok(outcome, "bruck_all_to_all");
+}
+
+/// Of an all-to-all of two ranks that all have begun together.
+double duration_of(const char* algorithm, std::int64_t elements) {
+  SimulateOptions options = machine_with(find_collective_algorithm(CollectiveOperation::all_to_all, algorithm), 2);
+  options.data = false;
+  double most = 0;
+  const auto outcome = run_ranks(options, 2, [&](int rank) {
+    dist::init_process_group("ahbm", rank, 2);
+    const auto input = torch::empty({elements}, torch::device("ahbm")), output = torch::empty_like(input);
+    dist::all_to_all_single(output, input);
+    torch::ahbm::synchronize();
+    dist::monitored_barrier();
+    const auto work = dist::all_to_all_single(output, input, {}, {}, {}, true);
+    work->synchronize();
+    most = std::max(most, work->get_duration());
+  });
+  expect_ok(outcome, algorithm);
+  return most;
+}
+
+/// Two ranks have one step, in which no messages of others hide the way of the credits: both algorithms send a tile for
+/// each credit that comes. Four windows of slots of a PE, and a part of one.
+TEST(AllToAll, OfTwoRanksTakesAsLongByPairsAsByDigits) {
+  for (const std::int64_t elements : {std::int64_t{1} << 19, std::int64_t{1} << 12})
+    EXPECT_DOUBLE_EQ(duration_of("pairwise_all_to_all", elements), duration_of("bruck_all_to_all", elements));
 }
 
 /// Without split sizes the choice goes by cost, with them it is the algorithm that takes any; both are right.

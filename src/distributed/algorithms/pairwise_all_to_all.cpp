@@ -3,14 +3,27 @@
 //
 // Of each block as many tiles at a time as a queue has slots. In the order S(1), R(1), S(2), R(2), … of the sends and
 // receives of the steps of a part, and of the parts after each other, everything waits for earlier things of all ranks
-// only: a send for slots that the receive of the part before has emptied, a receive for its send.
+// only: a send for slots that the receive of the part before has emptied, a receive for its send. Meanwhile credits of
+// one step come back beside the messages of others. Of two ranks there are no others: they take one tile for each that
+// they send, once all slots are full, so that a credit is used when it comes.
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/block_parts.h"
+#include "distributed/algorithms/bruck.h"
 #include "distributed/algorithms/neighbours.h"
 #include "distributed/algorithms/ring.h"
 
 namespace kernbench::distributed {
 namespace {
+
+/// The only step of a launch.
+void exchange_in_one_step(const RankView& ranks, const BlockArguments& blocks) {
+  const std::int64_t step = blocks.first_step, to = ranks.after(step), from = ranks.before(step);
+  std::vector<BlockTile> sent, taken;
+  append_tiles(sent, of(blocks.inputs, to), of(blocks.sent, to), ranks.tile_elements);
+  append_tiles(taken, of(blocks.outputs, from), of(blocks.received, from), ranks.tile_elements);
+  exchange(ranks, step, sent, taken);
+  finish_sending();
+}
 
 void exchange_pairwise(const RankView& ranks, const CollectiveArguments& arguments) {
   const BlockArguments& blocks = arguments.blocks;
@@ -18,6 +31,7 @@ void exchange_pairwise(const RankView& ranks, const CollectiveArguments& argumen
     keep_own(of(blocks.inputs, ranks.rank), of(blocks.outputs, ranks.rank), of(blocks.sent, ranks.rank),
              ranks.tile_elements);
   }
+  if (blocks.first_step == blocks.last_step) return exchange_in_one_step(ranks, blocks);
   const DType dtype = blocks.inputs[0].tensor.dtype();
   const BlockParts parts(ranks);
   const std::int64_t count = std::max(parts.count(blocks.sent), parts.count(blocks.received));
