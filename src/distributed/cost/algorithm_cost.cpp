@@ -168,7 +168,8 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     const double own = message * std::max((step.lanes > 0 ? step.lanes : lanes) * per_byte, slot_ns_per_byte);
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     const bool together = in_parts && step.latencies <= 1;
-    const double passage = step.latency_ns + hops * own, moving = share * step.pe_ns_per_byte;
+    const double passage = step.latency_ns + hops * (own + message * folded_ns_per_byte);
+    const double moving = share * step.pe_ns_per_byte;
     const double credit = step.credit_ns + message * slot_ns_per_byte, windows = of_pe / queue;
     const double held = together ? held_part_by_part(windows, passage, credit + step.added_ns)
                                  : std::max(0.0, windows - 1) * (credit + step.added_ns) +
@@ -233,6 +234,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   if (!rank_per_pe) {
     cost.slot_ns_per_byte =
         1 / bytes_per_ns(network.topology().cube.noc.link.payload_rate()) + 1 / bytes_per_ns(pe.tcm.bandwidth);
+    if (algorithm.in_pieces && reduces(algorithm.operation))
+      cost.folded_ns_per_byte = 3 / bytes_per_ns(pe.tcm.bandwidth);
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
   }

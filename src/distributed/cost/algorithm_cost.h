@@ -46,7 +46,9 @@
 // step moves. Of a chain, in which each rank passes on what comes in, a message is a piece (algorithms/pieces.h), not a
 // slot. The first PE is at a link in step i at first(i), the last one at last(i):
 //   first(1) = 0; last(1) = service(1) - own(1)
-//   through(i) = latencies * alpha + max(latencies, 1) * own(i) + memory(i + 1)
+//   through(i) = latencies * alpha + max(latencies, 1) * (own(i) + folded) + memory(i + 1)
+//   folded     = 3 * message / pe.tcm.bandwidth of a chain that reduces, else 0: before a rank passes a piece on, the
+//                vector engine has read two tiles and written one
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
 //                just before, else 0; of an all-to-all, whose blocks lie anywhere in a SIP, each time also the way
 //                between the corners of its mesh, there and back
@@ -141,6 +143,7 @@ struct AlgorithmCost {
   double lanes = 1, pes_of_lane = 1;    // between the PEs of a rank and its links
   double slot = 0, least_piece = 0;     // bytes
   double slot_ns_per_byte = 0;          // through the port of the PE and that of its TCM
+  double folded_ns_per_byte = 0;        // of a chain, in the vector engine before a rank passes it on
   double queue = std::numeric_limits<double>::infinity();  // bytes of all slots of a channel
   double rounds_ns = 0;      // what it takes to begin again, of an algorithm in several launches
   double one_by_one_ns = 0;  // in which ranks of a chain are over while it goes on
