@@ -118,9 +118,8 @@ tidy: ## clang-tidy over src/ and benches/
 	@tools/tidy build/tidy $(JOBS)
 
 check-headers: ## does every header compile alone?
-	@tools/setup build
-	@$(configured_somehow)
-	@cmake --build --preset release -j $(JOBS) --target header_check
+	@tools/setup build lint
+	@tools/verify_headers
 
 check-layers: ## does every file include only from its own layer and those below?
 	@tools/setup test
