@@ -35,7 +35,7 @@ std::vector<PeCoordinate> slices_of(const topology::Topology& machine, std::int6
 }
 
 /// What a run lets one see.
-struct Seen {
+struct Outcome {
   std::vector<std::string> lines;
   std::uint64_t events = 0;
   Time end;
@@ -101,7 +101,7 @@ class Simulated {
     bench.scheduler.schedule(when, sim::Phase::deliver, {1}, later_.size(),
                              sim::call<&Simulated::act>(this, later_.size() - 1));
   }
-  Seen finish() {
+  Outcome finish() {
     bench.scheduler.run();
     EXPECT_TRUE(bench.machine.fabric().idle());
     EXPECT_EQ(bench.scheduler.ambiguous_orders(), 0u);
@@ -116,7 +116,7 @@ class Simulated {
   }
 
   Bench bench;
-  Seen seen;
+  Outcome seen;
 
  private:
   void act(std::uint64_t number) { later_[number](); }
@@ -125,15 +125,15 @@ class Simulated {
 
 using Program = std::function<void(Simulated&)>;
 
-Seen run(const topology::Topology& machine, bool exact, const Program& program) {
+Outcome run(const topology::Topology& machine, bool exact, const Program& program) {
   Simulated one(machine, exact);
   program(one);
   return one.finish();
 }
 
 /// Yields what the coalesced run saw.
-Seen expect_alike(const topology::Topology& machine, const Program& program, const std::string& what) {
-  const Seen skipped = run(machine, false, program), exact = run(machine, true, program);
+Outcome expect_alike(const topology::Topology& machine, const Program& program, const std::string& what) {
+  const Outcome skipped = run(machine, false, program), exact = run(machine, true, program);
   EXPECT_EQ(skipped.lines, exact.lines) << what;
   EXPECT_EQ(skipped.end, exact.end) << what;
   return skipped;
