@@ -56,16 +56,6 @@ class EventQueue {
     return result;
   }
 
-  /// Gives every entry the time `time_of(time, payload)`, in linear time.
-  template <class TimeOf>
-  void retime(TimeOf time_of) {
-    if (hole_) fill_hole();
-    for (std::size_t place = kRoot; place < kRoot + size_; ++place) {
-      keys_[place].time = time_of(keys_[place].time, payloads_[place]);
-    }
-    for (std::size_t place = kRoot; place < kRoot + size_; ++place) rise(place, {load(place), payloads_[place]});
-  }
-
   /// Removes every entry whose payload does not satisfy `keep`, in linear time.
   template <class Keep>
   void retain(Keep keep) {

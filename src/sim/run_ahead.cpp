@@ -14,10 +14,6 @@ void drop_first(Scheduler::State& state) {
   --state.cancelled_events;
 }
 
-bool is_own(const EventSlot& slot, std::span<void* const> own) {
-  return std::ranges::find(own, slot.callback.object) != own.end();
-}
-
 }  // namespace
 
 bool advance(Scheduler& scheduler, EventKey key) {
@@ -43,28 +39,6 @@ Time quiet_until(Scheduler& scheduler) {
     drop_first(state);
   }
   return state.limits.max_time;
-}
-
-Time quiet_until(Scheduler& scheduler, std::span<void* const> own) {
-  Scheduler::State& state = scheduler.state();
-  auto until = static_cast<std::uint64_t>(state.limits.max_time.count());
-  state.queue.retime([&](std::uint64_t time, std::uint32_t index) {
-    const EventSlot& slot = state.slots[index];
-    if (!slot.cancelled && !is_own(slot, own)) until = std::min(until, time);
-    return time;
-  });
-  return Time::picoseconds(static_cast<std::int64_t>(until));
-}
-
-void skip(Scheduler& scheduler, Time by, std::span<void* const> own) {
-  Scheduler::State& state = scheduler.state();
-  const auto more = static_cast<std::uint64_t>(by.count());
-  // One that was cancelled comes up at a time that is not in the past.
-  state.queue.retime([&](std::uint64_t time, std::uint32_t index) {
-    const EventSlot& slot = state.slots[index];
-    return slot.cancelled || is_own(slot, own) ? time + more : time;
-  });
-  state.begin_instant(scheduler.now() + by);
 }
 
 }  // namespace kernbench::sim

@@ -1,8 +1,6 @@
 // Time for an agent that keeps a queue of its own: it acts again and again within one event.
 #pragma once
 
-#include <span>
-
 #include "sim/phase.h"
 #include "sim/scheduler.h"
 
@@ -17,13 +15,5 @@ bool advance(Scheduler& scheduler, EventKey key);
 /// Called in an event's callback: nothing happens before this time but what the caller does. At most the limit of the
 /// run.
 Time quiet_until(Scheduler& scheduler);
-
-/// Called in an event's callback: no event happens before this time but those that call an object of `own`. At most the
-/// limit of the run.
-Time quiet_until(Scheduler& scheduler, std::span<void* const> own);
-
-/// Called in an event's callback: it is `by` later from now on, and the events that call an object of `own` come so
-/// much later. REQUIRES: the time then is before quiet_until(scheduler, own).
-void skip(Scheduler& scheduler, Time by, std::span<void* const> own);
 
 }  // namespace kernbench::sim

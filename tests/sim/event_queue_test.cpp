@@ -87,25 +87,6 @@ TEST(EventQueueTest, RetainRemovesExactlyTheOthersInAnyState) {
   }
 }
 
-TEST(EventQueueTest, RetimeMovesEntriesInAnyState) {
-  std::mt19937_64 random(4);
-  for (std::size_t count = 0; count < 200; ++count) {
-    EventQueue queue;
-    std::vector<Item> items = random_items(random, count);
-    for (const Item& item : items) queue.push(item.key, item.payload);
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
-    if (count > 0 && count % 2 == 0) {
-      queue.pop();
-      items.erase(items.begin());
-    }
-    const auto later = [](std::uint64_t time, std::uint32_t payload) { return payload % 3 == 0 ? time + 5 : time; };
-    queue.retime(later);
-    for (Item& item : items) item.key.time = later(item.key.time, item.payload);
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
-    ASSERT_TRUE(drain(queue) == items);
-  }
-}
-
 TEST(EventQueueTest, TimeOutweighsPhaseOutweighsAgentOutweighsOperation) {
   EventQueue queue;
   queue.push({2, make_order(Phase::deliver, AgentId{0}, 0)}, 5);

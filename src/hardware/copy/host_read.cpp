@@ -24,7 +24,7 @@ CopyEngine::HostRead::HostRead(CopyEngine& engine, CopyRequest request, std::uin
       number_(number),
       window_(engine.window_to_host()),
       parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()),
-      lone_(engine.scheduler_, engine.transport_, window_, *this, this) {}
+      lone_(engine.scheduler_, engine.transport_, window_, *this) {}
 
 void CopyEngine::HostRead::send_command(std::uint64_t /*unused*/) {
   engine_.send_command(number_, sim::call<&HostRead::start>(this));

@@ -6,6 +6,9 @@
 #include "hardware/agents.h"
 
 namespace kernbench::hardware {
+
+using End = fabric::Skipper::End;
+
 namespace {
 
 /// Between two looks there are so many parts at least, and one for so many servers: a look costs as much as some parts.
@@ -45,7 +48,13 @@ TransferRequest LoneCopy::burst(const Part& part, std::span<const StridedRange> 
 }
 
 LoneCopy::Seen LoneCopy::seen(const Part& part, std::span<const StridedRange> from, std::span<const StridedRange> to) {
-  return {part.leg, part.bytes, from.size(), to.size(), skipper().use_of(burst(part, from, to))};
+  const TransferRequest asks = burst(part, from, to);
+  return {part.leg,
+          part.bytes,
+          from.size(),
+          to.size(),
+          skipper().use_of(asks, End::first),
+          skipper().use_of(asks, End::last)};
 }
 
 void LoneCopy::asked(const Part& part) {
@@ -90,7 +99,7 @@ bool LoneCopy::take(Snapshot& snapshot) {
   std::vector<std::int64_t>& state = snapshot.state;
   for (const std::uint64_t slot : parts.slots_in_use()) {
     const Part& part = parts.at(slot);
-    if (part.ends_leg) return false;
+    if (part.ends_leg || taken - part.number > stride_) return false;
     const Seen now = seen(part, parts.from(slot), parts.to(slot));
     state.push_back(static_cast<std::int64_t>(part.number - taken));
     state.push_back(static_cast<std::int64_t>(part.leg));
@@ -99,8 +108,7 @@ bool LoneCopy::take(Snapshot& snapshot) {
     for (const std::size_t ranges : {part.from.size(), part.to.size()}) {
       state.push_back(static_cast<std::int64_t>(ranges));
     }
-    for (const Time time :
-         {now.use.first_longest, now.use.first_shortest, now.use.last_longest, now.use.last_shortest}) {
+    for (const Time time : {now.first.service, now.first.next, now.last.service, now.last.next}) {
       state.push_back(time.count());
     }
   }
@@ -115,8 +123,10 @@ void LoneCopy::begin() {
   const Parts& parts = reader_.parts();
   if (parts.all_taken()) return;
   const std::uint64_t legs = parts.legs_left();
+  const std::vector<std::uint64_t> slots = parts.slots_in_use();
+  const std::uint64_t oldest = slots.empty() ? 0 : parts.taken() - parts.at(slots.front()).number;
   const std::uint64_t least = std::max<std::uint64_t>(
-      {kLeastParts, 2 * parts.slots_in_use().size(), transport_.fabric().server_count() / kServersOfAPart});
+      {kLeastParts, 2 * slots.size(), oldest, transport_.fabric().server_count() / kServersOfAPart});
   stride_ = (least + legs - 1) / legs * legs;
   const auto left = static_cast<std::uint64_t>(parts.bytes_left().count() / transport_.burst().count());
   if (left < kLeastPeriods * stride_) {
@@ -162,62 +172,82 @@ void LoneCopy::look() {
   watch();
 }
 
-void LoneCopy::count(const std::vector<Part>& period, std::int64_t times) {
+/// The next period, if its parts ask the same as those that were seen.
+bool LoneCopy::repeats(Parts::Ahead& ahead, std::vector<Part>& period) {
+  period.resize(seen_.size());
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    Part& part = period[i];
+    if (!ahead.next(part) || seen(part, part.from, part.to) != seen_[i]) return false;
+  }
+  return true;
+}
+
+void LoneCopy::count(const std::vector<Part>& period) {
   for (const Part& part : period) {
     const TransferRequest request = burst(part, part.from, part.to);
-    skipper().count_first(request, times);
-    skipper().count_last(request, times);
+    for (const End end : {End::first, End::last}) skipper().count(request, end, 1);
   }
 }
 
-// Nothing that happens in a period depends on names, but ties at the end of the copy, or with others, may. So slots get
-// the names that they would have, and one period that could be skipped is not: after it all that is under way has them.
-std::int64_t LoneCopy::skip(const Snapshot& now) {
-  Parts& parts = reader_.parts();
-  const Time period = scheduler_.now() - began_;
-  const std::int64_t most = (skipper().quiet_until(object_) - scheduler_.now()).count() / period.count() - 1;
-  const std::uint64_t length = seen_.size(), end = parts.taken();
-  std::vector<Part> done(length), last(length), next(length);
-  Parts::Ahead ahead(parts), there(parts);
-  std::int64_t periods = -1;  // without the last one
-  for (; periods + 1 < most; ++periods) {
-    const Parts::Ahead before = ahead;
-    std::uint64_t same = 0;
-    while (same < length && ahead.next(next[same]) && seen(next[same], next[same].from, next[same].to) == seen_[same]) {
-      ++same;
-    }
-    if (same < length) break;
-    if (periods >= 0) {
-      count(last, 1);
-      there = before;
-      std::swap(done, last);
-    }
-    std::swap(last, next);
+// What channels do now was not compared, and is not what they would do then. So one period more is left, in which each
+// memory takes a burst.
+LoneCopy::Later LoneCopy::look_ahead(std::int64_t most) {
+  Later later{0, Parts::Ahead(reader_.parts()), {}};
+  Parts::Ahead ahead = later.there;
+  std::vector<Part> next, further;
+  for (bool again = repeats(ahead, next); again && later.periods < most; ++later.periods) {
+    Parts::Ahead behind_next = ahead;
+    again = repeats(ahead, further);
+    if (!again) break;
+    count(next);
+    later.there = std::move(behind_next);
+    std::swap(later.last, next);
+    std::swap(next, further);
   }
-  if (periods <= 0) return 0;
-  skipper().skip(period, periods, first_, now, object_);
-  // What is under way is so many periods further on, too. What its memories have not taken yet they take when it comes
-  // there; the parts that came to be in its place have been counted instead.
+  return later;
+}
+
+// What is under way is so many periods further on, too. What its memories have not taken yet they take when it comes
+// there; the parts that came to be in its place have been counted instead.
+void LoneCopy::put_in_their_place(const Later& later, const Snapshot& now) {
+  Parts& parts = reader_.parts();
   for (const std::uint64_t slot : parts.slots_in_use()) {
     const Part& part = parts.at(slot);
-    const auto name = static_cast<std::int64_t>(part.number - end);
+    const std::uint64_t age = parts.taken() - part.number;
     const bool unread = !part.begun;
-    const bool unlanded = unread || std::ranges::find(now.not_landed, name) != now.not_landed.end();
+    const bool unlanded =
+        unread || std::ranges::find(now.not_landed, -static_cast<std::int64_t>(age)) != now.not_landed.end();
     if (!unlanded) continue;
-    const Part& later = done[length - (end - part.number)];
-    const TransferRequest was = burst(part, part.from, part.to), is = burst(later, later.from, later.to);
-    if (unread) {
-      skipper().count_first(was, 1);
-      skipper().count_first(is, -1);
+    const Part& is = later.last[later.last.size() - age];
+    const TransferRequest before = burst(part, part.from, part.to), after = burst(is, is.from, is.to);
+    for (const End end : {End::first, End::last}) {
+      if (end == End::first && !unread) continue;
+      skipper().count(before, end, 1);
+      skipper().count(after, end, -1);
     }
-    skipper().count_last(was, 1);
-    skipper().count_last(is, -1);
-    parts.replace(slot, later);
+    parts.replace(slot, is);
   }
-  const std::vector<std::uint64_t> names = names_after(periods, first_.names, now.names), slots = parts.slots();
-  for (std::size_t i = 0; i < slots.size(); ++i) parts.rename(slots[i], names[i]);
-  parts.go_on(there);
-  return periods;
+}
+
+std::int64_t LoneCopy::skip(const Snapshot& now) {
+  Parts& parts = reader_.parts();
+  const Time period = scheduler_.now() - began_, quiet = skipper().hold() - scheduler_.now();
+  const Later later = look_ahead(quiet.count() / period.count() - 2);
+  if (later.periods > 0) {
+    const std::vector<std::uint64_t> names = names_after(later.periods, first_.names, now.names);
+    const std::vector<std::uint64_t> slots = parts.slots();
+    const std::uint64_t first = reader_.first_sender().operation;
+    fabric::Skipper::Renamed operations;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      operations[first + 2 * now.names[i]] = first + 2 * names[i];
+      parts.rename(slots[i], names[i]);
+    }
+    put_in_their_place(later, now);
+    parts.go_on(later.there);
+    skipper().skip(period, later.periods, first_, now, operations);
+  }
+  skipper().go_on(period * later.periods);
+  return later.periods;
 }
 
 }  // namespace kernbench::hardware

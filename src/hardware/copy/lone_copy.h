@@ -36,9 +36,8 @@ class LoneCopy {
     ~Reader() = default;
   };
 
-  /// `object`: that of the copy's callbacks.
-  LoneCopy(sim::Scheduler& scheduler, Transport& transport, ReadWindow& window, Reader& reader, void* object)
-      : scheduler_(scheduler), transport_(transport), window_(window), reader_(reader), object_(object) {}
+  LoneCopy(sim::Scheduler& scheduler, Transport& transport, ReadWindow& window, Reader& reader)
+      : scheduler_(scheduler), transport_(transport), window_(window), reader_(reader) {}
   ~LoneCopy() { transport_.skipper().stop(this); }
   LoneCopy(const LoneCopy&) = delete;
   LoneCopy& operator=(const LoneCopy&) = delete;
@@ -53,7 +52,7 @@ class LoneCopy {
     std::uint64_t leg = 0;
     Bytes bytes;
     std::size_t from = 0, to = 0;  // ranges
-    fabric::Skipper::Use use;
+    fabric::Skipper::Use first, last;
     bool operator==(const Seen&) const = default;
   };
 
@@ -70,19 +69,26 @@ class LoneCopy {
   void give_up();
   /// Skips what there is of periods; their number.
   std::int64_t skip(const Snapshot& now);
-  /// Adds or takes away the work of channels for the parts of a period.
-  void count(const std::vector<Part>& period, std::int64_t times);
+  /// What parts come to be in some periods.
+  struct Later {
+    std::int64_t periods = 0;
+    Parts::Ahead there;
+    std::vector<Part> last;  // period
+  };
+  Later look_ahead(std::int64_t most);
+  bool repeats(Parts::Ahead& ahead, std::vector<Part>& period);
+  void count(const std::vector<Part>& period);
+  void put_in_their_place(const Later& later, const Snapshot& now);
 
   sim::Scheduler& scheduler_;
   Transport& transport_;
   ReadWindow& window_;
   Reader& reader_;
-  void* object_;
 
   bool observing_ = false;
   std::uint64_t next_look_ = 0;   // parts taken until then
   std::uint64_t wait_ = 1;        // parts until the next try, if this one is in vain
-  std::uint64_t stride_ = 0;      // parts between looks
+  std::uint64_t stride_ = 0;      // parts between looks; none that is under way is older
   std::uint64_t looks_ = 0;       // since the first snapshot
   std::uint64_t most_looks_ = 1;  // before another one is the first
   Time began_;

@@ -23,7 +23,7 @@ CopyEngine::PeerCopy::PeerCopy(CopyEngine& engine, PeerCopyRequest request, std:
       number_(number),
       window_(engine.window_to(request_.legs.front().destination.sip)),
       parts_(sides(request_), engine.transport_.burst(), engine.transport_.granule()),
-      lone_(engine.scheduler_, engine.transport_, window_, *this, this),
+      lone_(engine.scheduler_, engine.transport_, window_, *this),
       unanswered_(request_.legs.size(), 1),
       open_legs_(request_.legs.size()) {}
 

@@ -29,9 +29,7 @@ class ExactEngine {
   /// A route leads to `server` from another side than those before it: what has run on to there and does not start
   /// before now waits again.
   void take_back(std::uint32_t server);
-  /// The object of the events of turns.
-  void* turns() { return &turns_; }
-  void shift_turns(Time by) { turns_.shift(by); }
+  Turns& turns() { return turns_; }
   /// What a server has done before now, but for what it has done as a memory or for a coalesced transfer.
   ServerCounters plain_work_before_now(std::uint32_t server) const;
 

@@ -25,7 +25,7 @@ struct Fabric::Implementation {
         state(scheduler, fabric_options.observer),
         engine(state, fabric_options.exact_events),
         coalescer(state, engine),
-        skipper(state, engine, coalescer, this, fabric_options.exact_events) {
+        skipper(state, engine, coalescer, fabric_options.exact_events) {
     state.on_delivered = sim::call<&Implementation::deliver>(this);
     state.on_received = sim::call<&Implementation::receive>(this);
   }

@@ -257,12 +257,15 @@ class Arbiter {
   std::uint64_t last_port() const { return last_port_; }
   /// The lane that was served last, unless the last port is one.
   std::uint64_t last_lane() const { return last_lane_; }
-  /// All that was and will be is so much later.
-  void shift(Time by) {
+  /// All that was and will be is so much later, and ports have other names.
+  template <class NameOf>
+  void shift(Time by, NameOf name_of) {
     for (Candidate& candidate : candidates_) {
       candidate.ready += by;
       candidate.since += by;
+      candidate.port = name_of(candidate.port);
     }
+    turn_after(name_of(last_port_));
   }
   /// Likewise of a server at which nothing asks.
   void served_ahead(std::uint64_t port) {

@@ -1,7 +1,9 @@
 #include "hardware/fabric/skipper.h"
 
 #include <algorithm>
-#include <array>
+#include <cassert>
+#include <initializer_list>
+#include <map>
 #include <utility>
 
 #include "sim/run_ahead.h"
@@ -212,9 +214,9 @@ void Skipper::Writer::write_servers() {
     const bool idle = at.users == 0 && at.free_at <= now_ &&
                       std::ranges::none_of(at.buffers, [](const auto& buffer) { return buffer != nullptr; });
     put_port(at.arbiter.last_port());
+    put_port(at.arbiter.last_lane());
     put(idle);
     if (idle) continue;
-    put_port(at.arbiter.last_lane());
     put(at.users);
     if (at.users > 0) {
       put(at.entry);
@@ -258,44 +260,43 @@ bool Skipper::take(sim::AgentId agent, const Names& names, Snapshot& snapshot) {
 
 // ---- memories
 
-/// What the burst asks of the channels of the memory at one end.
-void Skipper::load(const TransferRequest& burst, bool last) {
-  const Stage& stage = last ? burst.route.back() : burst.route.front();
-  const ChannelSelector channel_of(burst.granule, stage.group);
-  const auto channels = std::as_const(state_).channels_of(stage);
-  load_.reset(stage.group);
+static const Stage& stage_at(const TransferRequest& burst, Skipper::End end) {
+  return end == Skipper::End::first ? burst.route.front() : burst.route.back();
+}
+
+/// What the burst asks of the channels of a memory.
+void Skipper::load(const TransferRequest& burst, const Stage& memory, End end) {
+  const ChannelSelector channel_of(burst.granule, memory.group);
+  const auto channels = std::as_const(state_).channels_of(memory);
+  load_.reset(memory.group);
   BurstCursor cursor(burst);
   cursor.next([&](const Accesses& accesses) {
-    load_.add(accesses, last ? accesses.landing : accesses.address, channel_of, channels);
+    load_.add(accesses, end == End::last ? accesses.landing : accesses.address, channel_of, channels);
   });
 }
 
-Skipper::Use Skipper::use_of(const TransferRequest& burst) {
-  const auto times = [&](bool last) {
-    const Stage& stage = last ? burst.route.back() : burst.route.front();
-    std::pair<Time, Time> result;
-    if (!state_.is_memory(stage)) return result;
-    load(burst, last);
-    const std::span<Channel> channels = state_.channels_of(stage);
-    Time longest, shortest = Time::max();
-    std::size_t needed = 0;
-    load_.for_each([&](std::size_t channel, const Load::Share& share) {
-      const Time time = channels[channel].service.of(Bytes(share.occupied));
-      longest = std::max(longest, time);
-      shortest = std::min(shortest, time);
-      ++needed;
-    });
-    return std::pair(longest, needed == stage.group ? shortest : Time());
-  };
-  const auto first = times(false), end = times(true);
-  return {first.first, first.second, end.first, end.second};
+Skipper::Use Skipper::use_of(const TransferRequest& burst, End end) {
+  const Stage& memory = stage_at(burst, end);
+  if (!state_.is_memory(memory)) return {};
+  load(burst, memory, end);
+  const std::span<Channel> channels = state_.channels_of(memory);
+  Time longest, shortest = Time::max(), behind;
+  std::size_t needed = 0;
+  load_.for_each([&](std::size_t i, const Load::Share& share) {
+    const Time time = channels[i].service.of(Bytes(share.occupied));
+    longest = std::max(longest, time);
+    shortest = std::min(shortest, time);
+    behind = std::max(behind, time - channels[i].queue);
+    ++needed;
+  });
+  return {longest, std::max(behind, needed == memory.group ? shortest : Time())};
 }
 
-void Skipper::count(const TransferRequest& burst, bool last, std::int64_t times) {
-  const Stage& stage = last ? burst.route.back() : burst.route.front();
-  if (!state_.is_memory(stage)) return;
-  load(burst, last);
-  const std::span<Channel> channels = state_.channels_of(stage);
+void Skipper::count(const TransferRequest& burst, End end, std::int64_t times) {
+  const Stage& memory = stage_at(burst, end);
+  if (!state_.is_memory(memory)) return;
+  load(burst, memory, end);
+  const std::span<Channel> channels = state_.channels_of(memory);
   load_.for_each([&](std::size_t i, const Load::Share& share) {
     Channel& channel = channels[i];
     channel.work.busy += channel.service.of(Bytes(share.occupied)) * times;
@@ -306,44 +307,96 @@ void Skipper::count(const TransferRequest& burst, bool last, std::int64_t times)
 
 // ---- on to a later time
 
-Time Skipper::quiet_until(void* object) const {
-  const std::array<void*, 3> own{deliverer_, engine_.turns(), object};
-  return sim::quiet_until(state_.scheduler, own);
+Time Skipper::hold() {
+  held_.clear();
+  for (const TransferSlot slot : state_.under_way()) {
+    const Transfer& transfer = state_.transfer(slot);
+    const bool departs = state_.scheduler.cancel(transfer.departed_event);
+    const bool delivers = state_.scheduler.cancel(transfer.delivered_event);
+    held_.push_back({slot, departs, delivers});
+  }
+  engine_.turns().hold();
+  return sim::quiet_until(state_.scheduler);
 }
 
-void Skipper::shift(Buffer& buffer, Time by) {
-  const auto shift_burst = [by](QueuedBurst& burst) {
-    burst.ready += by;
-    burst.complete += by;
-  };
-  buffer.room.shift(by);
-  for (std::size_t i = 0; i < buffer.queue.size(); ++i) shift_burst(buffer.queue[i]);
-  buffer.left += by;
-  for (std::size_t i = 0; i < buffer.ahead.size(); ++i) {
-    AheadStart& ahead = buffer.ahead[i];
-    shift_burst(ahead.burst);
-    for (Time* const time :
-         {&ahead.start, &ahead.tail, &ahead.free_before, &ahead.last_start_before, &ahead.left_before}) {
-      *time += by;
+void Skipper::go_on(Time by) {
+  const Time then = state_.scheduler.now() + by;
+  const bool nothing_before = sim::advance(state_.scheduler, {static_cast<std::uint64_t>(then.count()), 0});
+  assert(nothing_before);
+  static_cast<void>(nothing_before);
+  for (const Held& held : held_) {
+    Transfer& transfer = state_.transfer(held.slot);
+    if (held.departs) state_.schedule_departed(transfer);
+    if (held.delivers) state_.schedule_delivered(transfer, held.slot);
+  }
+  engine_.turns().go_on(by);
+}
+
+namespace {
+
+/// Moves what is under way to a later time, with other names.
+class Shift {
+ public:
+  Shift(Time by, sim::AgentId agent, const Skipper::Renamed& operations) : by_(by), operations_(operations) {
+    for (const auto& [was, is] : operations) ports_.emplace(injection_port(agent, was), injection_port(agent, is));
+  }
+
+  void apply(Server& at) const {
+    move({&at.free_at, &at.last_start});
+    if (at.turn_at != Time::max()) at.turn_at += by_;
+    at.arbiter.shift(by_, [this](std::uint64_t port) { return name_of(port); });
+    for (const auto& buffer : at.buffers) {
+      if (buffer != nullptr) apply(*buffer);
     }
   }
-}
+  void apply(Channel& channel) const { move({&channel.free_at, &channel.last_taken}); }
+  void apply(Transfer& transfer) const {
+    move({&transfer.start, &transfer.departed, &transfer.delivered});
+    for (LaneResult& lane : transfer.results) move({&lane.free_at, &lane.last_start});
+    for (ReturningRoom& room : transfer.returns) room.home += by_;
+    transfer.request.operation = operations_.at(transfer.request.operation);
+    if (transfer.coalesced || !transfer.has_response_buffer()) return;
+    transfer.hops.front().port = response_port(transfer.port());
+    apply(transfer.responses);
+  }
 
-void Skipper::skip(Time period, std::int64_t times, const Snapshot& earlier, const Snapshot& now, void* object) {
-  const Time by = period * times;
-  const std::array<void*, 3> own{deliverer_, engine_.turns(), object};
-  sim::skip(state_.scheduler, by, own);
-  engine_.shift_turns(by);
+ private:
+  void move(std::initializer_list<Time*> times) const {
+    for (Time* const time : times) *time += by_;
+  }
+  std::uint64_t name_of(std::uint64_t port) const {
+    if (!is_of_transfer(port)) return port;
+    const std::uint64_t responses = port & 1;
+    const auto found = ports_.find(port ^ responses);
+    return found == ports_.end() ? port : found->second | responses;
+  }
+  void apply(QueuedBurst& burst) const { move({&burst.ready, &burst.complete}); }
+  void apply(Buffer& buffer) const {
+    buffer.room.shift(by_);
+    for (std::size_t i = 0; i < buffer.queue.size(); ++i) apply(buffer.queue[i]);
+    buffer.left += by_;
+    for (std::size_t i = 0; i < buffer.ahead.size(); ++i) {
+      AheadStart& ahead = buffer.ahead[i];
+      apply(ahead.burst);
+      move({&ahead.start, &ahead.tail, &ahead.free_before, &ahead.last_start_before, &ahead.left_before});
+      ahead.port_before = name_of(ahead.port_before);
+    }
+  }
+
+  Time by_;
+  const Skipper::Renamed& operations_;
+  std::map<std::uint64_t, std::uint64_t> ports_;
+};
+
+}  // namespace
+
+void Skipper::skip(Time period, std::int64_t times, const Snapshot& earlier, const Snapshot& now,
+                   const Renamed& operations) {
+  const Shift shift(period * times, state_.watched, operations);
   coalescer_.forget();
   for (std::size_t i = 0; i < state_.servers.size(); ++i) {
     Server& at = state_.servers[i];
-    at.free_at += by;
-    at.last_start += by;
-    if (at.turn_at != Time::max()) at.turn_at += by;
-    at.arbiter.shift(by);
-    for (const auto& buffer : at.buffers) {
-      if (buffer != nullptr) shift(*buffer, by);
-    }
+    shift.apply(at);
     const Totals &before = earlier.totals[i], &after = now.totals[i];
     at.work.busy += (after.work.busy - before.work.busy) * times;
     at.work.bytes += (after.work.bytes - before.work.bytes) * times;
@@ -351,20 +404,8 @@ void Skipper::skip(Time period, std::int64_t times, const Snapshot& earlier, con
     at.room_waits.kept += (after.waits.kept - before.waits.kept) * times;
     at.room_waits.starved += (after.waits.starved - before.waits.starved) * times;
   }
-  for (Channel& channel : state_.channels) {
-    channel.free_at += by;
-    channel.last_taken += by;
-  }
-  for (const TransferSlot slot : state_.under_way()) {
-    Transfer& transfer = state_.transfer(slot);
-    for (Time* const time : {&transfer.start, &transfer.departed, &transfer.delivered}) *time += by;
-    if (transfer.has_response_buffer()) shift(transfer.responses, by);
-    for (LaneResult& lane : transfer.results) {
-      lane.free_at += by;
-      lane.last_start += by;
-    }
-    for (ReturningRoom& room : transfer.returns) room.home += by;
-  }
+  for (Channel& channel : state_.channels) shift.apply(channel);
+  for (const TransferSlot slot : state_.under_way()) shift.apply(state_.transfer(slot));
 }
 
 }  // namespace kernbench::hardware::fabric

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "hardware/fabric/coalescer.h"
@@ -21,9 +22,8 @@ namespace kernbench::hardware::fabric {
 /// stood idle. Then a burst needs of a memory what `Use` says.
 class Skipper {
  public:
-  /// `deliverer`: the object of the events with which transfers are delivered.
-  Skipper(FabricState& state, ExactEngine& engine, Coalescer& coalescer, void* deliverer, bool exact)
-      : state_(state), engine_(engine), coalescer_(coalescer), deliverer_(deliverer), exact_(exact) {}
+  Skipper(FabricState& state, ExactEngine& engine, Coalescer& coalescer, bool exact)
+      : state_(state), engine_(engine), coalescer_(coalescer), exact_(exact) {}
 
   /// Begins to look at what depends on names and channels, and at what others begin, for one at a time: whose transfers
   /// have the operations from `first` to before `end` of an agent.
@@ -50,35 +50,42 @@ class Skipper {
   /// a transfer is more than a burst, or waits for the memory that it is read from; models have laws of their own.
   bool take(sim::AgentId agent, const Names& names, Snapshot& snapshot);
 
-  /// What a burst needs of idle channels: the longest time in one of them, and the shortest if it needs all.
+  enum class End { first, last };  // of a route
+  /// What a burst asks of a memory whose channels stand idle: how long it takes, and the time until the next one.
   struct Use {
-    Time first_longest, first_shortest, last_longest, last_shortest;
+    Time service, next;
     bool operator==(const Use&) const = default;
   };
-  Use use_of(const TransferRequest& burst);
-  /// Counts the burst as done `times` times by the channels of the memory at the beginning or end of its route.
-  void count_first(const TransferRequest& burst, std::int64_t times) { count(burst, false, times); }
-  void count_last(const TransferRequest& burst, std::int64_t times) { count(burst, true, times); }
+  /// Of the memory at an end of the burst's route; nothing where there is none.
+  Use use_of(const TransferRequest& burst, End end);
+  /// The channels of the memory at this end count the burst as done `times` times.
+  void count(const TransferRequest& burst, End end, std::int64_t times);
 
-  /// Until when nothing happens but what transfers do, and what calls `object`.
-  Time quiet_until(void* object) const;
-  /// It is `times` periods later, each as the one between the snapshots. The channels' work is not counted. REQUIRES:
-  /// equal states, the later one that of now, and a time that is before quiet_until().
-  void skip(Time period, std::int64_t times, const Snapshot& earlier, const Snapshot& now, void* object);
+  /// Until go_on() is called there are no events of the fabric. Gives the time of the next one of others.
+  Time hold();
+  /// It is so much later than it was at hold(), whose time is later still.
+  void go_on(Time by);
+  /// The operations that transfers have from now on, by those that they had.
+  using Renamed = std::map<std::uint64_t, std::uint64_t>;
+  /// Between hold() and go_on(period * times): the state is that after `times` periods more, each as the one between
+  /// the snapshots. The channels' work is not counted. REQUIRES: equal states, the later one that of now.
+  void skip(Time period, std::int64_t times, const Snapshot& earlier, const Snapshot& now, const Renamed& operations);
 
  private:
   class Writer;
-  void load(const TransferRequest& burst, bool last);
-  void count(const TransferRequest& burst, bool last, std::int64_t times);
-  void shift(Buffer& buffer, Time by);
+  struct Held {
+    TransferSlot slot;
+    bool departs, delivers;
+  };
+  void load(const TransferRequest& burst, const Stage& memory, End end);
 
   FabricState& state_;
   ExactEngine& engine_;
   Coalescer& coalescer_;
-  void* deliverer_;
   bool exact_;
   const void* watcher_ = nullptr;
   Load load_;
+  std::vector<Held> held_;  // whose events go_on() makes again
 };
 
 }  // namespace kernbench::hardware::fabric

@@ -73,7 +73,12 @@ Time Turns::quiet_until() {
   return std::min(events, Time::picoseconds(static_cast<std::int64_t>(queue_.top().key.time) + 1));
 }
 
-void Turns::shift(Time by) {
+void Turns::hold() {
+  if (armed_at_ != Time::max()) scheduler_.cancel(armed_);
+  armed_at_ = Time::max();
+}
+
+void Turns::go_on(Time by) {
   std::vector<TurnQueue::Entry> pending;
   const auto more = static_cast<std::uint64_t>(by.count());
   while (drop_old_turns()) {
@@ -87,7 +92,7 @@ void Turns::shift(Time by) {
     turns_[next.payload].at = next.key.time;
     queue_.push(next.key, next.payload);
   }
-  if (armed_at_ != Time::max()) armed_at_ += by;
+  if (!queue_.empty()) arm();
 }
 
 void Turns::run(std::uint64_t) {

@@ -26,9 +26,10 @@ class Turns {
   /// Called in a turn: before this time no other server has one, but at this instant at the latest, and no event is
   /// due. REQUIRES: not one event each.
   Time quiet_until();
-  /// All turns are so much later, as the event with which they begin is already. REQUIRES: not called in a turn, not
-  /// one event each.
-  void shift(Time by);
+  /// Between the two calls there is no event for the turns; by the second one they are so much later. REQUIRES: not
+  /// called in a turn, not one event each.
+  void hold();
+  void go_on(Time by);
   /// The server has no turn any more. REQUIRES: not one event each.
   void forget(std::uint32_t server) {
     if (server < turns_.size()) turns_[server].at = UINT64_MAX;
