@@ -242,16 +242,36 @@ TEST(LoneCopy, HidesNothingFromWhatComesInItsMidst) {
   EXPECT_LT(events, events_burst_by_burst);
 }
 
-// A message that comes and goes within a period is no part of it.
+// A short copy that comes and goes on the other device within a period is no part of it. One before it has left the
+// state in which it leaves that device.
 TEST(LoneCopy, RepeatsNothingOfOthers) {
   const topology::Topology machine = with_slow_links(roomy(small_machine({2, 1}, {2, 2}, 2)));
   for (std::int64_t n = 0; n < 24; ++n) {
     const auto program = [n](Simulated& r) {
+      const auto other = [&r] { r.read({leg(at(1, 0, 0), 0, 64)}); };
       r.read(8, kMiB / 8);
-      r.at_time(ns(4000 + 700 * n), [&r] { r.read({leg(at(0, 0, 0), 1 << 20, 64)}); });
+      other();
+      r.at_time(ns(4000 + 700 * n), other);
     };
     expect_alike(machine, program, std::to_string(n));
   }
+}
+
+// Where acknowledgements come at the instants of landings, the names of parts decide which of them gets which slot, and
+// so the names of later parts.
+TEST(LoneCopy, DoesNotSkipWhereNamesDecideAboutNames) {
+  topology::Topology machine = roomy(small_machine({1, 1}, {1, 1}, 2));
+  machine.system.link.bandwidth = Bandwidth::gigabytes_per_second(16);
+  constexpr std::int64_t kBytes = 2 * kMiB, kPace = kBurst * 1000 / 16;
+  const std::int64_t way =
+      Bench(machine)
+          .message_time(topology::Endpoint::hbm_slice(at(1, 0, 0)), topology::Endpoint::io_cpu(SipId{0}))
+          .count();
+  const auto start = [](Simulated& r) { r.move(1, kBytes); };
+  machine.system.link.latency += ps(kPace - way % kPace);
+  EXPECT_GE(expect_alike(machine, start, "tied").events, events_of_bursts(kBytes));
+  machine.system.link.latency += ps(1);
+  EXPECT_LT(expect_alike(machine, start, "not tied").events, events_of_bursts(kBytes));
 }
 
 // What repeats itself is not skipped past the end of a run, which comes at the same event.

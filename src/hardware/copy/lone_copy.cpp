@@ -57,7 +57,18 @@ LoneCopy::Seen LoneCopy::seen(const Part& part, std::span<const StridedRange> fr
           skipper().use_of(asks, End::last)};
 }
 
+/// The next part gets the slot that came back last. Events of one instant come in the order of the names of their
+/// parts, which is another one in each period: it does not matter as long as slots are only taken.
+void LoneCopy::touch_slots(bool gives_back) {
+  const Time now = scheduler_.now();
+  const std::uint64_t event = scheduler_.events_processed();
+  if (touched_.at != now) touched_ = {now, event, false};
+  touched_.gave_back |= gives_back;
+  names_decided_ |= touched_.gave_back && touched_.event != event;
+}
+
 void LoneCopy::asked(const Part& part) {
+  touch_slots(false);
   if (!observing_) return;
   const Parts& parts = reader_.parts();
   seen_.push_back(seen(part, parts.from(part.slot), parts.to(part.slot)));
@@ -77,6 +88,7 @@ void LoneCopy::give_up() {
 void LoneCopy::watch() {
   const Sender first = reader_.first_sender();
   skipper().watch(this, first.agent, first.operation, first.operation + 2 * kMaximumLegs);
+  names_decided_ = false;
 }
 
 bool LoneCopy::take(Snapshot& snapshot) {
@@ -146,7 +158,9 @@ void LoneCopy::look() {
   if (!observing_) return begin();
   const Parts& parts = reader_.parts();
   Snapshot now;
-  if (parts.taken() != next_look_ || parts.all_taken() || !skipper().undisturbed(this) || !take(now)) return give_up();
+  const bool may_repeat =
+      parts.taken() == next_look_ && !parts.all_taken() && skipper().undisturbed(this) && !names_decided_;
+  if (!may_repeat || !take(now)) return give_up();
   if (now.state == first_.state) {
     const std::int64_t skipped = skip(now);
     give_up();

@@ -92,6 +92,7 @@ void CopyEngine::PeerCopy::leg_done(std::uint64_t slot) {
 // The last slot may have been what the next part waited for.
 void CopyEngine::PeerCopy::give_back(std::uint64_t slot) {
   parts_.give_back(slot);
+  lone_.gave_back();
   window_.ask();
 }
 
