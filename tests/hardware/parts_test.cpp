@@ -135,6 +135,24 @@ TEST(Parts, HaveAsManySlotsAsAreUnderWay) {
   }
 }
 
+TEST(Parts, GetSlotsThatCameBackAtOneInstantInOneOrder) {
+  const std::vector<StridedRange> range{{0, 1, Bytes(1 << 20), 0}};
+  const std::vector<LegSides> sides{{range, {}}};
+  for (const bool first : {true, false}) {
+    Parts parts(sides, Bytes(64), Bytes(64));
+    for (int i = 0; i < 3; ++i) (void)parts.take();
+    parts.give_back(first ? 0 : 2, ns(1));
+    parts.settle(ns(1));
+    EXPECT_EQ(parts.take().slot, 3u);  // none of those that come back now
+    parts.give_back(first ? 2 : 0, ns(1));
+    EXPECT_EQ(parts.slots_in_use(), (std::vector<std::uint64_t>{1, 3}));
+    EXPECT_EQ(parts.slots(), (std::vector<std::uint64_t>{1, 3, 0, 2}));
+    parts.settle(ns(2));
+    EXPECT_EQ(parts.take().slot, 2u);
+    EXPECT_EQ(parts.take().slot, 0u);
+  }
+}
+
 TEST(Parts, HaveNoMoreSlotsThanKeys) {
   const std::vector<StridedRange> range{{0, 1, Bytes(64) * static_cast<std::int64_t>(kMaximumLegs + 1), 0}};
   const std::vector<LegSides> sides{{range, {}}};
@@ -149,6 +167,17 @@ TEST(Parts, HaveNoMoreSlotsThanKeys) {
   ASSERT_TRUE(parts.has_slot());
   EXPECT_EQ(parts.take().slot, 7u);
   EXPECT_TRUE(parts.all_taken());
+}
+
+TEST(Parts, GetASlotThatCameBackNowWhereThereIsNoOther) {
+  const std::vector<StridedRange> range{{0, 1, Bytes(64) * static_cast<std::int64_t>(kMaximumLegs + 1), 0}};
+  const std::vector<LegSides> sides{{range, {}}};
+  Parts parts(sides, Bytes(64), Bytes(64));
+  for (std::size_t i = 0; i < kMaximumLegs; ++i) (void)parts.take();
+  parts.give_back(7, ns(1));
+  ASSERT_TRUE(parts.has_slot());
+  parts.settle(ns(1));
+  EXPECT_EQ(parts.take().slot, 7u);
 }
 
 TEST(Parts, ALegWithoutBytesIsOne) {

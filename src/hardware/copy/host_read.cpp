@@ -67,7 +67,6 @@ void CopyEngine::HostRead::left_memory(std::uint64_t /*unused*/) {
 void CopyEngine::HostRead::arrived(std::uint64_t slot) {
   const Bytes bytes = parts_.at(slot).bytes;
   parts_.give_back(slot);
-  lone_.gave_back();
   --under_way_;
   window_.arrived(bytes);
   lone_.arrived();

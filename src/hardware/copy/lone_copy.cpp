@@ -57,18 +57,7 @@ LoneCopy::Seen LoneCopy::seen(const Part& part, std::span<const StridedRange> fr
           skipper().use_of(asks, End::last)};
 }
 
-/// The next part gets the slot that came back last. Events of one instant come in the order of the names of their
-/// parts, which is another one in each period: it does not matter as long as slots are only taken.
-void LoneCopy::touch_slots(bool gives_back) {
-  const Time now = scheduler_.now();
-  const std::uint64_t event = scheduler_.events_processed();
-  if (touched_.at != now) touched_ = {now, event, false};
-  touched_.gave_back |= gives_back;
-  names_decided_ |= touched_.gave_back && touched_.event != event;
-}
-
 void LoneCopy::asked(const Part& part) {
-  touch_slots(false);
   if (!observing_) return;
   const Parts& parts = reader_.parts();
   seen_.push_back(seen(part, parts.from(part.slot), parts.to(part.slot)));
@@ -88,7 +77,6 @@ void LoneCopy::give_up() {
 void LoneCopy::watch() {
   const Sender first = reader_.first_sender();
   skipper().watch(this, first.agent, first.operation, first.operation + 2 * kMaximumLegs);
-  names_decided_ = false;
 }
 
 bool LoneCopy::take(Snapshot& snapshot) {
@@ -96,6 +84,7 @@ bool LoneCopy::take(Snapshot& snapshot) {
   const Sender sender = reader_.first_sender();
   const std::uint64_t key = sender.operation, taken = parts.taken();
   const std::vector<std::uint64_t> slots = parts.slots();
+  if (slots.size() == kMaximumLegs) return false;  // the order of events may decide which slots parts get
   snapshot.names.resize(slots.size());
   std::vector<std::uint64_t> slot_of(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -126,6 +115,7 @@ bool LoneCopy::take(Snapshot& snapshot) {
   }
   state.push_back(window_.asked().count());
   state.push_back(static_cast<std::int64_t>(parts.legs_left()));
+  state.push_back(static_cast<std::int64_t>(parts.came_back_at(scheduler_.now())));
   reader_.append_state(state);
   state.push_back(static_cast<std::int64_t>(slots.size()));
   return true;
@@ -158,8 +148,7 @@ void LoneCopy::look() {
   if (!observing_) return begin();
   const Parts& parts = reader_.parts();
   Snapshot now;
-  const bool may_repeat =
-      parts.taken() == next_look_ && !parts.all_taken() && skipper().undisturbed(this) && !names_decided_;
+  const bool may_repeat = parts.taken() == next_look_ && !parts.all_taken() && skipper().undisturbed(this);
   if (!may_repeat || !take(now)) return give_up();
   if (now.state == first_.state) {
     const std::int64_t skipped = skip(now);
@@ -257,7 +246,7 @@ std::int64_t LoneCopy::skip(const Snapshot& now) {
       parts.rename(slots[i], names[i]);
     }
     put_in_their_place(later, now);
-    parts.go_on(later.there);
+    parts.go_on(later.there, period * later.periods);
     skipper().skip(period, later.periods, first_, now, operations);
   }
   skipper().go_on(period * later.periods);

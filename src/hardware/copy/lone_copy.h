@@ -42,10 +42,8 @@ class LoneCopy {
   LoneCopy(const LoneCopy&) = delete;
   LoneCopy& operator=(const LoneCopy&) = delete;
 
-  /// A part was asked for, and has a slot.
+  /// A part was asked for.
   void asked(const Part& part);
-  /// A slot came back.
-  void gave_back() { touch_slots(true); }
   /// A part has arrived, and the window has asked for what there was room for. May go on to a later time.
   void arrived();
 
@@ -58,15 +56,7 @@ class LoneCopy {
     bool operator==(const Seen&) const = default;
   };
 
-  /// What events of one instant do with slots.
-  struct Touched {
-    Time at;
-    std::uint64_t event = 0;  // the first one
-    bool gave_back = false;
-  };
-
   fabric::Skipper& skipper() { return transport_.skipper(); }
-  void touch_slots(bool gives_back);
   TransferRequest burst(const Part& part, std::span<const StridedRange> from, std::span<const StridedRange> to);
   Seen seen(const Part& part, std::span<const StridedRange> from, std::span<const StridedRange> to);
   struct Snapshot : fabric::Skipper::Snapshot {
@@ -101,8 +91,6 @@ class LoneCopy {
   std::uint64_t stride_ = 0;      // parts between looks; none that is under way is older
   std::uint64_t looks_ = 0;       // since the first snapshot
   std::uint64_t most_looks_ = 1;  // before another one is the first
-  Touched touched_;
-  bool names_decided_ = false;  // which slots parts have, since the first snapshot
   Time began_;
   Snapshot first_;
   std::vector<Seen> seen_;  // of the parts since then

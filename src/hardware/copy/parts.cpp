@@ -52,10 +52,11 @@ Parts::Leg Parts::make_leg(const LegSides& sides, Bytes burst, Bytes granule) {
 }
 
 bool Parts::has_slot() const {
-  return !free_.empty() || slots_.size() < kMaximumLegs;
+  return !free_.empty() || slots_.size() < kMaximumLegs || !back_.empty();
 }
 
 Part& Parts::free_slot() {
+  if (free_.empty() && slots_.size() == kMaximumLegs) free_.swap(back_);
   if (free_.empty()) {
     Part& added = slots_.emplace_back();
     added.slot = added.name = slots_.size() - 1;
@@ -64,6 +65,19 @@ Part& Parts::free_slot() {
   const std::uint64_t slot = free_.back();
   free_.pop_back();
   return slots_[slot];
+}
+
+void Parts::give_back(std::uint64_t slot, Time now) {
+  settle(now);
+  back_at_ = now;
+  const auto number = [this](std::uint64_t of) { return slots_[of].number; };
+  back_.insert(std::ranges::upper_bound(back_, number(slot), {}, number), slot);
+}
+
+void Parts::settle(Time now) {
+  if (back_.empty() || back_at_ == now) return;
+  free_.insert(free_.end(), back_.begin(), back_.end());
+  back_.clear();
 }
 
 const Part& Parts::take() {
@@ -103,7 +117,9 @@ Bytes Parts::bytes_left() const {
 
 std::vector<std::uint64_t> Parts::slots_in_use() const {
   std::vector<bool> is_free(slots_.size());
-  for (const std::uint64_t slot : free_) is_free[slot] = true;
+  for (const auto* const list : {&free_, &back_}) {
+    for (const std::uint64_t slot : *list) is_free[slot] = true;
+  }
   std::vector<std::uint64_t> used;
   for (std::uint64_t slot = 0; slot < slots_.size(); ++slot) {
     if (!is_free[slot]) used.push_back(slot);
@@ -115,6 +131,7 @@ std::vector<std::uint64_t> Parts::slots_in_use() const {
 std::vector<std::uint64_t> Parts::slots() const {
   std::vector<std::uint64_t> all = slots_in_use();
   all.insert(all.end(), free_.begin(), free_.end());
+  all.insert(all.end(), back_.begin(), back_.end());
   return all;
 }
 
@@ -141,13 +158,14 @@ bool Parts::Ahead::next(Part& part) {
   return true;
 }
 
-void Parts::go_on(const Ahead& ahead) {
+void Parts::go_on(const Ahead& ahead, Time by) {
   for (std::size_t leg = 0; leg < legs_.size(); ++leg) {
     legs_[leg].left = ahead.legs_[leg].left;
     if (legs_[leg].cursor) *legs_[leg].cursor = ahead.legs_[leg].cursor;
   }
   turns_ = ahead.turns_;
-  for (const std::uint64_t slot : slots_in_use()) slots_[slot].number += ahead.taken_ - taken_;
+  for (Part& part : slots_) part.number += ahead.taken_ - taken_;
+  back_at_ += by;
   taken_ = ahead.taken_;
 }
 

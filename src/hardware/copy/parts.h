@@ -51,6 +51,12 @@ class Parts {
   std::span<const StridedRange> to(std::uint64_t slot) const;
   /// The part is not under way any more. The next one gets the slot that came back last.
   void give_back(std::uint64_t slot) { free_.push_back(slot); }
+  /// Likewise where several come back and are taken at one instant, in an order that is one of names: later parts get
+  /// them, in the order of the parts that had them, from the next settle() at a later time on.
+  void give_back(std::uint64_t slot, Time now);
+  void settle(Time now);
+  /// Slots that came back so at this instant.
+  std::size_t came_back_at(Time now) const { return back_at_ == now ? back_.size() : 0; }
   void begin(std::uint64_t slot) { slots_[slot].begun = true; }
 
   /// Parts taken so far.
@@ -66,8 +72,8 @@ class Parts {
 
   /// What take() would give, without slots: for who goes on from a later part.
   class Ahead;
-  /// Goes on where `ahead` stands.
-  void go_on(const Ahead& ahead);
+  /// Goes on where `ahead` stands, so much later.
+  void go_on(const Ahead& ahead, Time by);
   /// What is begun for the slot from now on has that name. No two slots have the same one.
   void rename(std::uint64_t slot, std::uint64_t name) { slots_[slot].name = name; }
   /// The part in a slot is the one with these ranges, and so many further on.
@@ -88,6 +94,8 @@ class Parts {
   std::deque<std::uint64_t> turns_;  // legs that have more
   std::deque<Part> slots_;
   std::vector<std::uint64_t> free_;
+  std::vector<std::uint64_t> back_;  // come back at `back_at_`, in the order of their parts
+  Time back_at_;
   std::uint64_t taken_ = 0;
 };
 

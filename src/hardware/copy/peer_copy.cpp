@@ -36,6 +36,7 @@ void CopyEngine::PeerCopy::start(std::uint64_t /*unused*/) {
 }
 
 Bytes CopyEngine::PeerCopy::ask() {
+  parts_.settle(engine_.scheduler_.now());
   const Part& part = parts_.take();
   lone_.asked(part);
   ++unread_;
@@ -91,8 +92,7 @@ void CopyEngine::PeerCopy::leg_done(std::uint64_t slot) {
 
 // The last slot may have been what the next part waited for.
 void CopyEngine::PeerCopy::give_back(std::uint64_t slot) {
-  parts_.give_back(slot);
-  lone_.gave_back();
+  parts_.give_back(slot, engine_.scheduler_.now());
   window_.ask();
 }
 
