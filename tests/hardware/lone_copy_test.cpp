@@ -210,6 +210,29 @@ TEST(LoneCopy, OfAnyShapeIsWhatItIsBurstByBurst) {
   }
 }
 
+// What its memory takes longer for comes in the middle of it.
+TEST(LoneCopy, EndsItsRepetitionWhereItsPartsAskForMore) {
+  const topology::Topology machine = with_slow_links(roomy(small_machine({1, 1}, {1, 1}, 2)));
+  const StridedRange whole{0, 1, Bytes(2 * kMiB), 0}, rows{8 << 20, 1 << 16, Bytes(4), 8};
+  for (const bool rows_first : {false, true}) {
+    const auto program = [&](Simulated& r) {
+      r.read({{at(0, 0, 0), rows_first ? std::vector{rows, whole} : std::vector{whole, rows}}});
+    };
+    EXPECT_LT(expect_alike(machine, program, rows_first ? "rows first" : "rows last").events,
+              events_of_bursts(2 * kMiB));
+  }
+}
+
+// At any time each channel has done what it would have done.
+TEST(LoneCopy, LeavesChannelsAsTheyWouldBe) {
+  const topology::Topology machine = with_slow_links(roomy(small_machine({1, 1}, {2, 1}, 2)));
+  const auto program = [](Simulated& r) {
+    r.read(2, 12 * kMiB);
+    for (std::int64_t n = 1; n < 100; ++n) r.at_time(ps(10'037'007 * n), [&r] { r.look(); });
+  };
+  EXPECT_LT(expect_alike(machine, program, "").events, events_of_bursts(24 * kMiB));
+}
+
 // Copies, programs on either device, and looks at all counters.
 TEST(LoneCopy, HidesNothingFromWhatComesInItsMidst) {
   std::mt19937_64 random(11);

@@ -235,7 +235,7 @@ void LoneCopy::put_in_their_place(const Later& later, const Snapshot& now) {
 std::int64_t LoneCopy::skip(const Snapshot& now) {
   Parts& parts = reader_.parts();
   const Time period = scheduler_.now() - began_, quiet = skipper().hold() - scheduler_.now();
-  const Later later = look_ahead(quiet.count() / period.count() - 2);
+  const Later later = look_ahead(quiet.count() / period.count() - 1);
   if (later.periods > 0) {
     const std::vector<std::uint64_t> names = names_after(later.periods, first_.names, now.names);
     const std::vector<std::uint64_t> slots = parts.slots();

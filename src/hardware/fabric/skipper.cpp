@@ -251,10 +251,8 @@ bool Skipper::take(sim::AgentId agent, const Names& names, Snapshot& snapshot) {
   Writer writer(state_, snapshot.state);
   if (!writer.name_transfers(agent, names) || !writer.write_transfers(snapshot.not_landed)) return false;
   writer.write_servers();
-  snapshot.totals.resize(state_.servers.size());
-  for (std::size_t i = 0; i < state_.servers.size(); ++i) {
-    snapshot.totals[i] = {state_.servers[i].work, state_.servers[i].room_waits};
-  }
+  snapshot.work.clear();
+  for (const Server& server : state_.servers) snapshot.work.push_back(server.work);
   return true;
 }
 
@@ -390,6 +388,7 @@ class Shift {
 
 }  // namespace
 
+// What servers have waited for room is only told to logs, of which there is none now, as what it has grown by.
 void Skipper::skip(Time period, std::int64_t times, const Snapshot& earlier, const Snapshot& now,
                    const Renamed& operations) {
   const Shift shift(period * times, state_.watched, operations);
@@ -397,12 +396,10 @@ void Skipper::skip(Time period, std::int64_t times, const Snapshot& earlier, con
   for (std::size_t i = 0; i < state_.servers.size(); ++i) {
     Server& at = state_.servers[i];
     shift.apply(at);
-    const Totals &before = earlier.totals[i], &after = now.totals[i];
-    at.work.busy += (after.work.busy - before.work.busy) * times;
-    at.work.bytes += (after.work.bytes - before.work.bytes) * times;
-    at.work.bursts += (after.work.bursts - before.work.bursts) * static_cast<std::uint64_t>(times);
-    at.room_waits.kept += (after.waits.kept - before.waits.kept) * times;
-    at.room_waits.starved += (after.waits.starved - before.waits.starved) * times;
+    const ServerCounters &before = earlier.work[i], &after = now.work[i];
+    at.work.busy += (after.busy - before.busy) * times;
+    at.work.bytes += (after.bytes - before.bytes) * times;
+    at.work.bursts += (after.bursts - before.bursts) * static_cast<std::uint64_t>(times);
   }
   for (Channel& channel : state_.channels) shift.apply(channel);
   for (const TransferSlot slot : state_.under_way()) shift.apply(state_.transfer(slot));

@@ -34,13 +34,9 @@ class Skipper {
     return state_.watching && watcher_ == watcher && state_.disturbances == 0;
   }
 
-  struct Totals {
-    ServerCounters work;
-    RoomWaits waits;
-  };
   struct Snapshot {
     std::vector<std::int64_t> state;
-    std::vector<Totals> totals;            // by server
+    std::vector<ServerCounters> work;      // by server
     std::vector<std::int64_t> not_landed;  // names of transfers that the memory at their end has not taken
   };
   /// What a transfer of this operation is, among those under way, in each state alike. Negative numbers only.
