@@ -114,6 +114,17 @@ TEST(WindowsDeadlock, ASignalThatNobodySendsNamesWaiterWordValueConditionAndWhoH
   }
 }
 
+TEST(WindowsDeadlock, ManyThatHaveEndedAreCountedWhereAFewAreNamed) {
+  const std::string text = error_of(mesh(4, 2), [] {
+    torch::launch(with_window(8, 0, 1), "talk", [] {
+      if (tl::member_index() == 5) tl::wait_until(0, tl::Comparison::eq, 1);
+    });
+    torch::ahbm::synchronize();
+  });
+  EXPECT_THAT(text, HasSubstr("needs a signal of 7 PEs (sip0.cube0.pe*), whose programs have ended: nobody left that "
+                              "could provide it"));
+}
+
 TEST(WindowsDeadlock, WaitsOfTwoForEachOtherAreACycle) {
   const std::string text = error_with_window([] {
     if (tl::member_index() == 2) return;

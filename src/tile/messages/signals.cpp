@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "hardware/ipcq/ipcq.h"
+#include "sim/folding.h"
 
 namespace kernbench::tile {
 
@@ -20,6 +21,12 @@ struct Act {
 
 /// So many members are enough to see what is going on; with more of them the report would grow with their square.
 constexpr std::size_t kMostActors = 128;
+constexpr std::size_t kMostNamed = 4;  // one by one, in a text
+
+/// "sip0.cube0.pe1, sip0.cube0.pe2" and "127 PEs (sip0.cube*.pe*)".
+Name list_of(const std::vector<Name>& pes) {
+  return pes.size() <= kMostNamed ? join(pes, ", ") : sim::fold_names(pes).text;
+}
 
 /// The programs of members that could act: each that runs, and in one edge those that do not run any more.
 void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& members, const Act& act,
@@ -44,7 +51,7 @@ void append_actors(const WindowAccess& access, const std::vector<std::int32_t>& 
     }
   }
   if (ended.empty()) return;
-  const Name text = named("{} {}{}, whose program{} ended", act.of, join(ended, ", "),
+  const Name text = named("{} {}{}, whose program{} ended", act.of, list_of(ended),
                           more > 0 ? named(" and {} more", more) : Name(), ended.size() == 1 ? " has" : "s have");
   edges.push_back({nullptr, text, false, act.alternative, std::move(ended), act.fault});
 }
