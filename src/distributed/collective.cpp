@@ -24,16 +24,16 @@ namespace {
 /// A collective under way on one rank: it waits for its programs, and these for those of ranks that have not called it.
 class CollectiveNode final : public sim::WaitNode {
  public:
-  CollectiveNode(std::string what, int rank, std::shared_ptr<Group> group, std::uint64_t sequence)
-      : what_(std::move(what)),
-        rank_(rank),
-        group_(std::move(group)),
-        sequence_(sequence),
-        where_(sim::this_fiber::current()->call().where) {}
+  CollectiveNode(std::string what, int rank, std::shared_ptr<Group> group, std::uint64_t sequence, Where where)
+      : what_(std::move(what)), rank_(rank), group_(std::move(group)), sequence_(sequence), where_(where) {}
+  /// A sequence number alone does not tell which of a program's calls it is.
+  static Name name_of(const std::string& what, int rank, Where where) {
+    return named("{} on {}{}", what, Name::rank(rank), called_at_text(where));
+  }
   void set_launch(std::weak_ptr<const sim::WaitNode> launch) { launch_ = std::move(launch); }
 
   sim::WaitRole wait_role() const override { return sim::WaitRole::call; }
-  Name wait_name() const override { return named("{} on {}", what_, Name::rank(rank_)); }
+  Name wait_name() const override { return name_of(what_, rank_, where_); }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     const Roster& roster = *group_->roster();
     const Name mine = Name::owned(roster.name(rank_), what_ + called_at_text(where_));
@@ -49,7 +49,7 @@ class CollectiveNode final : public sim::WaitNode {
   int rank_;
   std::shared_ptr<Group> group_;
   std::uint64_t sequence_;
-  std::source_location where_;
+  Where where_;
   std::weak_ptr<const sim::WaitNode> launch_;
 };
 
@@ -337,7 +337,9 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   const auto shares = shares_of(call, work.payload, group, context);
   if (shares) work.pes = shares->pes;
   work.body = body_of(algorithm, call, handle, rounds.front(), shares);
-  const auto explain = [node = std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence)](
+  const Where where = sim::this_fiber::current()->call().where;
+  const auto explain = [node =
+                            std::make_shared<CollectiveNode>(what, handle.global_rank, handle.group, sequence, where)](
                            const std::shared_ptr<const sim::WaitNode>& launch) {
     node->set_launch(launch);
     return std::shared_ptr<const sim::WaitNode>(node);
@@ -367,7 +369,8 @@ std::shared_ptr<WorkState> issue(GroupHandle& handle, CollectiveCall call, bool 
   }
   work.explain = explain;
   auto state = enqueue(std::move(work), handle.collectives);
-  state->finished->describe_as([what, rank = handle.global_rank] { return named("{} on {}", what, Name::rank(rank)); });
+  state->finished->describe_as(
+      [what, rank = handle.global_rank, where] { return CollectiveNode::name_of(what, rank, where); });
   state->sequence = sequence;
   state->others_here = std::move(others_here);
   state->group = handle.group;

@@ -65,10 +65,12 @@ std::vector<StuckProgram> crossed_ranks() {
        "table_crossed_ranks.cpp:~, which rank 1 has not called; rank 1 waits in to at table_test.cpp:~ for its "
        "ALLREDUCE (sequence number 2) of group 2, called at table_crossed_ranks.cpp:~, which rank 0 has not called"},
       {"OrderOfTwoGroupsInStreams", kTwoSips, ranks(2, in_another_order_in_streams),
-       "cycle: ALLREDUCE (sequence number 2) of group 1 on rank 1 -> ALLREDUCE (sequence number 2) of group 2 on rank "
-       "1 (its turn in the stream) -> ALLREDUCE (sequence number 2) of group 2 on rank 0 (its turn in its stream) -> "
-       "ALLREDUCE (sequence number 2) of group 1 on rank 0 (its turn in the stream) -> ALLREDUCE (sequence number 2) "
-       "of group 1 on rank 1 (its turn in its stream), for which rank 0 and rank 1 wait"},
+       "cycle: ALLREDUCE (sequence number 2) of group 1 on rank 1, called at table_crossed_ranks.cpp:~ -> ALLREDUCE "
+       "(sequence number 2) of group 2 on rank 1, called at table_crossed_ranks.cpp:~ (its turn in the stream) -> "
+       "ALLREDUCE (sequence number 2) of group 2 on rank 0, called at table_crossed_ranks.cpp:~ (its turn in its "
+       "stream) -> ALLREDUCE (sequence number 2) of group 1 on rank 0, called at table_crossed_ranks.cpp:~ (its turn "
+       "in the stream) -> ALLREDUCE (sequence number 2) of group 1 on rank 1, called at table_crossed_ranks.cpp:~ (its "
+       "turn in its stream), for which rank 0 and rank 1 wait"},
       {"ChildThatWaitsForItsParent", kTwoSips, ranks(2, child_that_waits_for_its_parent),
        "cycle: rank 0 waits in torch::multiprocessing::spawn at table_crossed_ranks.cpp:~ for rank 0.0 (its end); rank "
        "0.0 waits in Stream::synchronize at table_crossed_ranks.cpp:~ for rank 0's recv from rank 1 (tag 1) of the "

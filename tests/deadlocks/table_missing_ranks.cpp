@@ -112,7 +112,7 @@ std::vector<StuckProgram> missing_ranks() {
                if (rank == 0) dist::all_reduce(x);
              }),
        "rank 1 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
-       "ALLREDUCE (sequence number 2) of the default group on rank 0"},
+       "ALLREDUCE (sequence number 2) of the default group on rank 0, called at table_missing_ranks.cpp:~"},
       {"LaterAllReduceThatNobodyReadsOf16", kSixteenSips,
        ranks(16,
              [](int rank) {
@@ -121,7 +121,7 @@ std::vector<StuckProgram> missing_ranks() {
                if (rank != 5) dist::all_reduce(x);
              }),
        "rank 5 has ended without calling ALLREDUCE (sequence number 2) of the default group, for which nobody waits: "
-       "ALLREDUCE (sequence number 2) of the default group on ranks {0-4, 6-15}"},
+       "ALLREDUCE (sequence number 2) of the default group on ranks {0-4, 6-15}, called at table_missing_ranks.cpp:~"},
       {"SubgroupWithoutOneOfItsRanks", kThreeSips,
        ranks(3,
              [](int rank) {
