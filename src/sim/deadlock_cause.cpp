@@ -103,7 +103,8 @@ Name calls_text(const DeadlockGraph& graph, const std::vector<std::size_t>& node
   return calls.size() == 0 ? Name() : ": " + calls.text();
 }
 
-std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
+/// `others_poll`: who waits for it need not be among those who wait.
+std::string missing_text(const DeadlockGraph& graph, const Missing& missing, bool others_poll) {
   const FoldedNames waiting = fold_names(names_of(graph, graph.waiting_for(missing.nodes)));
   const Name wait = kWaits.of(waiting.plural);
   if (missing.parties.empty()) {
@@ -111,6 +112,7 @@ std::string missing_text(const DeadlockGraph& graph, const Missing& missing) {
   }
   const FoldedNames parties = fold_names(missing.parties);
   Name text = named("{} {} {}", parties.text, missing.verb.of(parties.plural), missing.faults.text());
+  if (waiting.text.empty() && others_poll) return text;
   if (waiting.text.empty()) return named("{}, for which nobody waits{}", text, calls_text(graph, missing.nodes));
   text += named(", for which {} {}", waiting.text, wait);
   return missing.host ? text : text + calls_text(graph, missing.nodes);
@@ -181,16 +183,17 @@ bool holds_up_a_program(const DeadlockGraph& graph, const Missing& missing) {
   return std::ranges::any_of(missing.nodes, has_launch) || !graph.waiting_for(missing.nodes).empty();
 }
 
-/// Whether events are still to come, which may be what somebody needs of nobody in particular.
-enum class Outlook : bool { none, open };
+/// Whether events are still to come, which may be what somebody needs of nobody in particular; of those of polling, who
+/// waits for a program does not show.
+enum class Outlook : std::uint8_t { none, open, polling };
 
 void append_missing(const DeadlockGraph& graph, Outlook outlook, Causes& causes) {
   const MissingParties parties(graph);
   for (const Missing& missing : parties.all()) {
-    if (!holds_up_a_program(graph, missing)) continue;
-    if (outlook == Outlook::open && (!missing.host || missing.parties.empty())) continue;
+    if (outlook != Outlook::polling && !holds_up_a_program(graph, missing)) continue;
+    if (outlook != Outlook::none && (!missing.host || missing.parties.empty())) continue;
     auto& list = causes.of(missing.host);
-    if (list.size() < kMostCauses) list.push_back(missing_text(graph, missing));
+    if (list.size() < kMostCauses) list.push_back(missing_text(graph, missing, outlook == Outlook::polling));
   }
 }
 
@@ -201,7 +204,7 @@ void append_cycles(const DeadlockGraph& graph, Outlook outlook, Causes& causes) 
     const Cycle cycle = cycle_in(graph, group);
     std::vector<std::size_t> choices;
     std::ranges::copy_if(group, std::back_inserter(choices), [&](auto each) { return leaves_a_choice(graph[each]); });
-    if (outlook == Outlook::open && !(cycle.host && choices.empty())) continue;
+    if (outlook != Outlook::none && !(cycle.host && choices.empty())) continue;
     const Name text =
         choices.empty() ? cycle_text(graph, graph.cycle_through(cycle.start)) : choices_text(graph, group, choices);
     const auto [place, fresh] = places.try_emplace(pattern_of(text), kinds.size());
@@ -214,13 +217,21 @@ void append_cycles(const DeadlockGraph& graph, Outlook outlook, Causes& causes) 
   }
 }
 
+std::vector<std::string> causes_of_hosts(const DeadlockGraph& graph, Outlook outlook) {
+  Causes causes;
+  append_missing(graph, outlook, causes);
+  append_cycles(graph, outlook, causes);
+  return std::move(causes.host);
+}
+
 }  // namespace
 
 std::vector<std::string> causes_so_far(const DeadlockGraph& graph) {
-  Causes causes;
-  append_missing(graph, Outlook::open, causes);
-  append_cycles(graph, Outlook::open, causes);
-  return std::move(causes.host);
+  return causes_of_hosts(graph, Outlook::open);
+}
+
+std::vector<std::string> causes_of_polling(const DeadlockGraph& graph) {
+  return causes_of_hosts(graph, Outlook::polling);
 }
 
 std::vector<std::string> causes_of(const DeadlockGraph& graph) {

@@ -17,4 +17,8 @@ std::vector<std::string> causes_of(const DeadlockGraph& graph);
 /// and cycles. Often empty.
 std::vector<std::string> causes_so_far(const DeadlockGraph& graph);
 
+/// Those of a run in which all that still happens is polling: the same, and who has ended without a call that nobody
+/// waits for, since those who need it poll.
+std::vector<std::string> causes_of_polling(const DeadlockGraph& graph);
+
 }  // namespace kernbench::sim

@@ -121,13 +121,16 @@ void Scheduler::State::raise_polling() {
   std::erase_if(waiting,
                 [&](const Fiber* fiber) { return polls(fiber) || fiber->implementation().options.background; });
   std::erase_if(culprits, [&](const Fiber* fiber) { return !polls(fiber); });
+  std::vector<const WaitNode*> unfinished;
+  if (limits.append_unfinished) limits.append_unfinished(unfinished);
+  const std::string causes = describe_polling(live_fibers(), unfinished);
   std::uint64_t fewest = idle_polls;
   for (const Fiber* fiber : culprits) fewest = std::min(fewest, fiber->implementation().tries);
   throw LivelockError(fmt::format(
-      "livelock at {}: after {} polls in vain ({}), all that still happens is more polling, and nobody is left that "
+      "livelock at {}: {}after {} polls in vain ({}), all that still happens is more polling, and nobody is left that "
       "could change what is polled. If the program ends its polling by itself, let each fiber try more often: "
       "--max-polls {}, SimulateOptions::max_polls. Fibers that poll:{}\n{}",
-      to_text(owner.now_), idle_polls,
+      to_text(owner.now_), causes, idle_polls,
       culprits.size() == 1 ? "of one fiber" : fmt::format("of {} fibers, {} or more of each", culprits.size(), fewest),
       std::max<std::uint64_t>(10 * fewest, 1'000'000), list_fibers(culprits),
       waiting.empty() ? "nothing else is under way" : "fibers that wait for something else:" + list_fibers(waiting)));

@@ -242,6 +242,11 @@ std::string describe_unfinished_run(const std::vector<Fiber*>& fibers, const std
   return text + "fibers then:" + list_fibers(fibers);
 }
 
+std::string describe_polling(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished) {
+  const auto causes = causes_of_polling(DeadlockGraph(fibers, unfinished));
+  return causes.empty() ? "" : first_causes(causes) + "\n";
+}
+
 DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
                                const std::vector<const WaitNode*>& unfinished) {
   const DeadlockGraph graph(waiting, unfinished);

@@ -28,4 +28,8 @@ DeadlockError explain_deadlock(Time now, const std::vector<Fiber*>& waiting,
 /// which of them wait in vain by then, and for whom.
 std::string describe_unfinished_run(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished);
 
+/// Why polling will never end, as far as that is known: "rank 1 has ended without calling send …". Empty, or ends with
+/// a line feed.
+std::string describe_polling(const std::vector<Fiber*>& fibers, const std::vector<const WaitNode*>& unfinished);
+
 }  // namespace kernbench::sim

@@ -221,15 +221,18 @@ void others(std::vector<SeededBug>& all) {
              flag);
          torch::ahbm::synchronize();
        }});
-  all.push_back(
-      {"poll_host", "a rank that polls a collective that never ends", "LivelockError", {"rank 0"}, ranks([](int rank) {
-         const auto x = ones(64);
-         dist::all_reduce(x);
-         if (rank > 0) return;
-         const auto work = dist::irecv(x, 1);
-         while (!work->is_completed()) {
-         }
-       })});
+  all.push_back({"poll_host",
+                 "a rank that polls a collective that never ends",
+                 "LivelockError",
+                 {"rank 0", "rank 1 has ended without calling send to rank 0"},
+                 ranks([](int rank) {
+                   const auto x = ones(64);
+                   dist::all_reduce(x);
+                   if (rank > 0) return;
+                   const auto work = dist::irecv(x, 1);
+                   while (!work->is_completed()) {
+                   }
+                 })});
   all.push_back({"poll_item",
                  "a rank that reads a flag for ever that nobody will set",
                  "LivelockError",
