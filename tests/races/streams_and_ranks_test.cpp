@@ -16,6 +16,7 @@ namespace tl = kernbench::tl;
 namespace dist = torch::distributed;
 
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 SimulateOptions with_races(int sips = 1) {
@@ -134,7 +135,13 @@ TEST(RacesOfRanks, AKernelThatChangesWhatACollectiveUnderWayReadsRaces) {
       torch::ahbm::synchronize();
     });
   });
-  EXPECT_THAT(result.races, Not(IsEmpty()));
+  ASSERT_THAT(result.races, Not(IsEmpty()));
+  const RaceResult& race = result.races.front();
+  const bool own_first = race.earlier.launch.starts_with("change#");
+  EXPECT_THAT((own_first ? race.earlier : race.later).where, MatchesRegex("streams_and_ranks_test\\.cpp:[0-9]+"));
+  EXPECT_THAT((own_first ? race.later : race.earlier).where,
+              MatchesRegex("[a-z_]+\\.(cpp|h):[0-9]+ \\(streams_and_ranks_test\\.cpp:[0-9]+\\)"))
+      << "of the library's kernel the line that called it, too";
 }
 
 }  // namespace

@@ -151,7 +151,9 @@ void describe(V& visit, R& range) {
 template <class V, Of<RaceAccess> R>
 void describe(V& visit, R& access) {
   visit.key({"operation", "`load`, `store`, `put`, …"}, access.operation);
-  visit.key({"where", "line of the kernel"}, access.where);
+  visit.key(
+      {"where", "line of the kernel; of one of the library with the line that called it: `fill.cpp:28 (train.cpp:12)`"},
+      access.where);
   visit.key({"launch", "its launch"}, access.launch);
   visit.key({"pe", "on which it ran"}, access.pe);
 }

@@ -103,6 +103,7 @@ void RaceDetector::on_program_begin(Program& program) {
   ProgramState state;
   state.begun = program.environment().scheduler.now();
   state.launch = program.launch().shared_name;
+  state.called_at = program.launch().called_at;
   state.at = program.coordinate();
   programs_.push_back(std::move(state));
 }
@@ -284,7 +285,9 @@ bool RaceDetector::lies_before(const MemoryAccess& earlier, std::uint32_t progra
 RaceAccess RaceDetector::describe(const MemoryAccess& access) const {
   const ProgramState& state = programs_[access.program];
   const Site& site = sites_[access.site];
-  return {std::string(site.operation), place(site.file, site.line), *state.launch, kernbench::to_text(state.at)};
+  std::string where = place(site.file, site.line);
+  if (state.called_at.line() != 0) where += " (" + to_text(state.called_at) + ")";
+  return {std::string(site.operation), std::move(where), *state.launch, kernbench::to_text(state.at)};
 }
 
 void RaceDetector::report(const MemoryAccess& earlier, const MemoryAccess& later, const std::string& place, Time now) {

@@ -79,6 +79,7 @@ class RaceDetector final : public OperationConsumer {
     std::vector<std::uint64_t> unfinished;  // accesses, ascending
     std::uint64_t behind_last_access = 0;   // the number behind that of the last access so far
     std::shared_ptr<const std::string> launch;
+    tl::Where called_at = {};  // of a kernel of the library
     PeCoordinate at;
   };
   struct Site {
