@@ -1,5 +1,7 @@
 #include "cli/messages.h"
 
+#include <fmt/format.h>
+
 #include "report/least_slots.h"
 #include "report/outcome.h"
 #include "report/text/format.h"
@@ -11,6 +13,8 @@ namespace {
 
 using report::Palette;
 using report::Style;
+
+constexpr std::size_t kMostProblems = 20;  // of a kind, as in the full report; --json has all
 
 /// Tabs, which indent the lines of some messages, as two blanks.
 std::string without_tabs(const std::string& text) {
@@ -66,6 +70,22 @@ std::string failed_check_message(const report::CheckResult& check, bool colour) 
 
 std::string race_message(const report::RaceResult& race, bool colour) {
   return Palette(colour).paint(Style::bad, "kernbench: race: ") + report::one_line(report::race_text(race)) + "\n";
+}
+
+std::string problem_messages(const report::RunResult& result, bool colour) {
+  std::string out;
+  std::size_t checks = 0, races = 0;
+  for (const report::CheckResult& check : result.checks) {
+    if (check.status == report::CheckStatus::failed && ++checks <= kMostProblems) {
+      out += failed_check_message(check, colour);
+    }
+  }
+  if (checks > kMostProblems) out += fmt::format("kernbench: and {} more failed checks\n", checks - kMostProblems);
+  for (const report::RaceResult& race : result.races) {
+    if (++races <= kMostProblems) out += race_message(race, colour);
+  }
+  if (races > kMostProblems) out += fmt::format("kernbench: and {} more races\n", races - kMostProblems);
+  return out;
 }
 
 }  // namespace kernbench::cli

@@ -19,5 +19,7 @@ std::string failed_check_message(const report::CheckResult& check, bool colour);
 
 /// "kernbench: race: store at halo.cpp:9 and …".
 std::string race_message(const report::RaceResult& race, bool colour);
+/// The messages of all failed checks and races; of many of a kind the first ones, and how many more there are.
+std::string problem_messages(const report::RunResult& result, bool colour);
 
 }  // namespace kernbench::cli

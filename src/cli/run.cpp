@@ -208,11 +208,8 @@ report::RunResult guarded_run(const RunCommand& command, const Environment& envi
 
 void show_problems(const report::RunResult& result, bool with_checks, const Environment& environment, bool colour) {
   if (result.error) environment.err(error_message(*result.error, colour) + slots_hint(*result.error));
-  if (!with_checks) return;
-  for (const report::CheckResult& check : result.checks) {
-    if (check.status == report::CheckStatus::failed) environment.err(failed_check_message(check, colour));
-  }
-  for (const report::RaceResult& race : result.races) environment.err(race_message(race, colour));
+  const std::string problems = with_checks ? problem_messages(result, colour) : "";
+  if (!problems.empty()) environment.err(problems);
 }
 
 report::ErrorResult exit_error(std::optional<int> status, const std::string& fiber) {

@@ -16,6 +16,21 @@ TEST(MessagesTest, TheKindOfErrorDecidesTheForm) {
   EXPECT_EQ(error_message({"Interrupted", "", ""}, false), "kernbench: interrupted\n");
 }
 
+TEST(MessagesTest, OfManyProblemsTheFirstTwentyAreToldAndTheOthersCounted) {
+  report::RunResult result;
+  for (int rank = 0; rank < 64; ++rank) {
+    const std::string name = "gradient of rank " + std::to_string(rank);
+    result.checks.push_back({name, rank == 3 ? report::CheckStatus::passed : report::CheckStatus::failed, 1, 1});
+    result.races.push_back({{"load", "a.cpp:1", "k#0", "pe0"}, {"store", "a.cpp:2", "k#0", "pe1"}, name, Time(), 1});
+  }
+  const std::string text = problem_messages(result, false);
+  EXPECT_NE(text.find("kernbench: check failed: gradient of rank 20:"), std::string::npos);
+  EXPECT_EQ(text.find("check failed: gradient of rank 21:"), std::string::npos);
+  EXPECT_NE(text.find("kernbench: and 43 more failed checks\n"), std::string::npos);
+  EXPECT_NE(text.find("\nkernbench: and 44 more races\n"), std::string::npos);
+  EXPECT_EQ(problem_messages(report::RunResult(), false), "");
+}
+
 TEST(MessagesTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(error_message({"ValueError", "a\x1b[2Jb\rc", "\n"}, false), "kernbench: ValueError: a?[2Jb?c\n  at ?\n");
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -95,6 +97,17 @@ TEST(TableTest, AFailedCheckIsShownHoweverManyPassed) {
   const std::string table = to_table(result);
   EXPECT_THAT(table, HasSubstr("the one that failed"));
   EXPECT_THAT(table, HasSubstr("check failed; checks: 1 failed, 1,000 passed"));
+}
+
+TEST(TableTest, OfANaNTheBriefReportSaysWhatWasExpectedInItsPlace) {
+  RunResult result = samples::empty();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  result.checks = {{"loss", CheckStatus::failed, kInfinity, kInfinity, "train.cpp:7", 64, 1, "[5]", std::nan(""), 16}};
+  EXPECT_THAT(to_table(result, {.kind = TableKind::brief}),
+              HasSubstr("  failed: loss, [5] is nan, expected 16 at train.cpp:7\n"));
+  result.checks.front().max_abs_error = 0.5;
+  EXPECT_THAT(to_table(result, {.kind = TableKind::brief}),
+              HasSubstr("  failed: loss, max abs error 0.5 at train.cpp:7\n"));
 }
 
 TEST(TableTest, IdleDevicesStandBelowTheirLaunches) {

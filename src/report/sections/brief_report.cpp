@@ -278,16 +278,23 @@ std::string kernel_text(const RunResult& result, const std::vector<LaunchGroup>&
 
 // ---- the rest
 
+/// Where there is no largest error, as with a NaN, the value says more.
+std::string deviation_of(const CheckResult& check, const Palette& palette) {
+  if (std::isfinite(check.max_abs_error) || check.mismatched == 0) {
+    return "max abs error " + deviation_text(check.max_abs_error);
+  }
+  return fmt::format("{} is {}, expected {}", palette.fit(check.worst_index, 16), value_text(check.worst_actual),
+                     value_text(check.worst_expected));
+}
+
 std::string failed_checks(const RunResult& result, std::size_t most, const Palette& palette) {
   std::string out;
   std::size_t failed = 0;
   for (const CheckResult& check : result.checks) {
     if (check.status != CheckStatus::failed || failed++ >= most) continue;
-    out += "  " +
-           palette.paint(Style::bad, "failed: " + palette.fit(check.name, 40) + ", max abs error " +
-                                         deviation_text(check.max_abs_error) +
-                                         (check.where.empty() ? "" : " at " + palette.fit(check.where, 20))) +
-           "\n";
+    const std::string text = "failed: " + palette.fit(check.name, 40) + ", " + deviation_of(check, palette) +
+                             (check.where.empty() ? "" : " at " + palette.fit(check.where, 20));
+    out += "  " + palette.paint(Style::bad, palette.fit(text, kColumns - 2)) + "\n";
   }
   return out;
 }
