@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "report/sums.h"
+
 namespace kernbench::report {
 namespace {
 
@@ -69,8 +71,9 @@ void LaunchGroup::add(const LaunchTotal& launches) {
 }
 
 Time LaunchGroup::time_of_a_device() const {
-  if (under_way) return *under_way;
-  return devices.empty() ? Time() : Time::picoseconds(total.count() / static_cast<std::int64_t>(devices.size()));
+  if (devices.empty()) return under_way.value_or(Time());
+  const Time mean = Time::picoseconds(total.count() / static_cast<std::int64_t>(devices.size()));
+  return under_way ? std::min(*under_way, mean) : mean;
 }
 
 std::string LaunchGroup::label_with_line() const {
@@ -134,6 +137,25 @@ std::vector<LaunchGroup> launches_by_name(const RunResult& result) {
   const auto longer = [](const LaunchGroup& a, const LaunchGroup& b) { return a.total > b.total; };
   std::stable_sort(groups.begin(), groups.end(), longer);
   return groups;
+}
+
+std::vector<std::string> kernels_cut_short(const RunResult& result) {
+  if (!result.error || result.region) return {};
+  std::map<std::string, Time> beyond;
+  for (const DeviceResult& device : result.devices) {
+    for (const KernelTime& kernel : device.kernels) beyond[kernel.name] = sum(beyond[kernel.name], kernel.time);
+  }
+  const auto completed = [&](const std::string& name, Time time) {
+    if (const auto found = beyond.find(name); found != beyond.end()) found->second = found->second - time;
+  };
+  for (const LaunchResult& launch : result.launches) completed(launch.kernel, duration(launch));
+  for (const LaunchTotal& total : result.launch_totals) completed(total.name, total.total);
+  std::erase_if(beyond, [](const auto& kernel) { return kernel.second <= Time::zero(); });
+  std::vector<std::pair<std::string, Time>> kernels(beyond.begin(), beyond.end());
+  std::ranges::stable_sort(kernels, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> names;
+  for (auto& [name, time] : kernels) names.push_back(std::move(name));
+  return names;
 }
 
 const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group) {

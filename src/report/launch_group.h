@@ -40,7 +40,9 @@ struct LaunchGroup {
 
   void add(const LaunchResult& launch);
   void add(const LaunchTotal& launches);
-  std::optional<Time> under_way;  // of the mean device: for how long any of them was; not known for every result
+  /// Of the mean device: for how long any of them was, and any that the run's end has cut short; not known for every
+  /// result.
+  std::optional<Time> under_way;
   /// The time that they took of the mean device that has such launches: where that is not known, the total, which is
   /// longer where they overlap.
   Time time_of_a_device() const;
@@ -54,6 +56,10 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
 /// One group per name of a kernel and line of the program, the longest total first; ties by name. Where a name stands
 /// on several lines, the label says which: "matmul at train.cpp:12".
 std::vector<LaunchGroup> launches_by_name(const RunResult& result);
+
+/// The kernels that devices had under way for longer than the launches that completed took: an error has cut launches
+/// of theirs short. The longest of these times first. None where a region leaves launches out.
+std::vector<std::string> kernels_cut_short(const RunResult& result);
 
 /// The longest launch of a group; of several the one that started first.
 const LaunchResult* longest_of(const RunResult& result, const LaunchGroup& group);

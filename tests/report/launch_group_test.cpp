@@ -59,6 +59,30 @@ TEST(LaunchGroupTest, LaunchesOfSeveralDevicesAtATimeAreSharesOfTheMeanDevice) {
   EXPECT_EQ(sum_of(groups).time_of_a_device(), Time::picoseconds(200));
 }
 
+TEST(LaunchGroupTest, LaunchesThatAnErrorHasCutShortAreInNoShareAndAreNamed) {
+  RunResult result;
+  result.launches.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    LaunchResult& launch = result.launches[i];
+    launch.name = launch.kernel = "step";
+    launch.device = static_cast<std::int32_t>(i);
+    launch.end = Time::picoseconds(100);
+  }
+  const auto took = [](const char* name, std::int64_t time) { return KernelTime{name, "", Time::picoseconds(time)}; };
+  result.devices = {{0, Time::picoseconds(900), {}, {}, {took("step", 300), took("stuck", 600)}},
+                    {1, Time::picoseconds(100), {}, {}, {took("step", 100)}}};
+  EXPECT_EQ(launches_by_name(result)[0].time_of_a_device(), Time::picoseconds(100));
+  EXPECT_TRUE(kernels_cut_short(result).empty()) << "of a run without an error nothing is cut short";
+  result.error = ErrorResult{"DeadlockError", "stuck", ""};
+  EXPECT_EQ(kernels_cut_short(result), (std::vector<std::string>{"stuck", "step"}));
+  result.devices[0].kernels.pop_back();
+  result.devices[0].kernels[0].time = Time::picoseconds(90);
+  EXPECT_TRUE(kernels_cut_short(result).empty()) << "those that overlap take less";
+  result.devices[0].kernels[0].time = Time::picoseconds(300);
+  result.region = RegionResult{1, Time::picoseconds(100), Time(), Time::picoseconds(100)};
+  EXPECT_TRUE(kernels_cut_short(result).empty()) << "a region may begin within a launch";
+}
+
 TEST(LaunchGroupTest, LaunchesThatOverlapTakeTheTimeInWhichAnyIsUnderWay) {
   RunResult result;
   result.launches.resize(4);  // two on each of two devices, the second begins in the middle of the first

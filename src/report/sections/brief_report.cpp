@@ -160,6 +160,21 @@ std::string launches_text(const RunResult& result, const std::vector<LaunchGroup
   return out;
 }
 
+/// What of the busy time is in no row.
+std::string cut_short_line(const RunResult& result, const Palette& palette) {
+  const std::vector<std::string> names = kernels_cut_short(result);
+  if (names.empty()) return {};
+  constexpr std::size_t kMostNames = 2;
+  std::string text = "not completed, and in no row: launches of ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "" : names.size() == 2 ? " and " : ", ") + palette.fit(names[i], 24);
+  }
+  if (names.size() > kMostNames) text += fmt::format(" and {} more", names.size() - kMostNames);
+  std::string out;
+  for (const std::string& line : wrapped(split_at_blanks(text), kColumns - 2)) out += faint(line, palette);
+  return out;
+}
+
 // ---- the kernel that took most
 
 std::string bar(double part) {
@@ -375,7 +390,7 @@ std::string brief_report(const RunResult& result, const Palette& palette) {
   sections[6] = totals(result, warnings.left_out, palette);
   // What belongs to the launches.
   const std::string outside = has_at_most(result, kMostLaunches) ? outside_of_span(result, palette) : "";
-  for (const std::string& line : {outside, devices_line(result, palette)}) {
+  for (const std::string& line : {cut_short_line(result, palette), outside, devices_line(result, palette)}) {
     if (!launches.empty() && line_count(line) <= room()) sections[1] += line;
   }
   const std::size_t metrics = least_metric_lines(result);
