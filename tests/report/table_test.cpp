@@ -132,6 +132,23 @@ TEST(TableTest, IdleDevicesStandBelowTheirLaunches) {
   EXPECT_THAT(to_table(result, brief), Not(HasSubstr("device busy")));
 }
 
+TEST(TableTest, OfManyDevicesTheBusiestAndTheLeastBusyAreShown) {
+  RunResult result = samples::empty();
+  for (std::int32_t i = 0; i < 64; ++i) {
+    const Time launches = Time::microseconds(i == 50 ? 9 : i == 60 ? 1 : 5);
+    result.devices.push_back({i, launches, Time(), {}, {}});
+  }
+  const std::string table = to_table(result);
+  for (const char* text :
+       {"\n  sip0 ", "\n  sip50 ", "\n  sip60 ", "and 44 more, between the ten busiest and the ten"}) {
+    EXPECT_THAT(table, HasSubstr(text));
+  }
+  EXPECT_THAT(table, Not(HasSubstr("\n  sip30 ")));
+  EXPECT_LT(table.find("\n  sip50 "), table.find("\n  sip60 ")) << "in the order of all";
+  result.devices.resize(20);
+  EXPECT_THAT(to_table(result), ::testing::AllOf(HasSubstr("\n  sip19 "), Not(HasSubstr("between the ten"))));
+}
+
 TEST(TableTest, ALaunchThatBeganBeforeTheRegionIsMarked) {
   RunResult result = samples::gemm();
   const LaunchResult& launch = result.launches[0];

@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/device_use.h"
 #include "report/sections/sections.h"
+#include "report/sums.h"
 #include "report/text/format.h"
 
 namespace kernbench::report {
@@ -23,6 +27,18 @@ std::string busy_text(const DeviceUse& use, Time span) {
   const std::string least = percent_text(share(use.least_busy, span));
   const std::string all = fmt::format("{} devices busy {} on average", use.devices, busy);
   return least == busy ? all : fmt::format("{}, sip{} {}", all, use.least, least);
+}
+
+/// Of many the busiest and the least busy ones, between which the others lie, in the order of all.
+std::vector<std::size_t> shown_devices(const std::vector<DeviceResult>& devices) {
+  std::vector<std::size_t> shown(devices.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (shown.size() <= kMostDevices) return shown;
+  std::ranges::stable_sort(shown, std::greater<>(),
+                           [&](std::size_t i) { return sum(devices[i].launches, devices[i].copies); });
+  shown.erase(shown.begin() + kMostDevices / 2, shown.end() - kMostDevices / 2);
+  std::ranges::sort(shown);
+  return shown;
 }
 
 }  // namespace
@@ -54,7 +70,7 @@ std::string devices_section(const RunResult& result, const Palette& palette) {
                    {span.title, Align::right, 9},
                    {"idle", Align::right, 11},
                    {span.title, Align::right, 9}});
-  for (std::size_t i = 0; i < std::min(result.devices.size(), kMostDevices); ++i) {
+  for (const std::size_t i : shown_devices(result.devices)) {
     const DeviceResult& device = result.devices[i];
     Time idle;
     for (const WaitResult& cause : device.idle) idle += cause.time;
@@ -66,12 +82,13 @@ std::string devices_section(const RunResult& result, const Palette& palette) {
                {time_text(idle)},
                {percent_text(share(idle, span.time))}});
   }
-  const auto more = [&](std::size_t count, std::size_t most) {
+  const auto more = [&](std::size_t count, std::size_t most, std::string_view what) {
     if (count <= most) return std::string();
-    return "  " + palette.paint(Style::faint, fmt::format("and {} more (see --json)", count_text(count - most))) + "\n";
+    return "  " + palette.paint(Style::faint, fmt::format("and {} {}(see --json)", count_text(count - most), what)) +
+           "\n";
   };
-  std::string out =
-      palette.paint(Style::heading, "Devices") + "\n" + table.text(palette) + more(result.devices.size(), kMostDevices);
+  std::string out = palette.paint(Style::heading, "Devices") + "\n" + table.text(palette) +
+                    more(result.devices.size(), kMostDevices, "more, between the ten busiest and the ten least busy ");
   if (use->causes.empty()) return out;
   TextTable causes({{use->devices == 1 ? "idle" : "idle, on average", Align::left, 60},
                     {"count", Align::right, 8},
@@ -84,7 +101,7 @@ std::string devices_section(const RunResult& result, const Palette& palette) {
                 {time_text(cause.time)},
                 {percent_text(share(cause.time, span.time))}});
   }
-  return out + "\n" + causes.text(palette) + more(use->causes.size(), kMostCauses);
+  return out + "\n" + causes.text(palette) + more(use->causes.size(), kMostCauses, "more ");
 }
 
 }  // namespace kernbench::report
