@@ -19,6 +19,11 @@ TEST(NumberSet, FoldsNumbersInARow) {
   std::vector<int> thousand(1000);
   std::iota(thousand.begin(), thousand.end(), 0);
   EXPECT_EQ(text(thousand), "{0-999}");
+  std::vector<int> odd;
+  for (int number = 1; number < 64; number += 2) odd.push_back(number);
+  EXPECT_TRUE(text(odd).ends_with(", 61, 63}")) << text(odd);
+  for (int number = 65; number < 1024; number += 2) odd.push_back(number);
+  EXPECT_TRUE(text(odd).ends_with(", 61, 63, … 480 more}")) << text(odd);
 }
 
 }  // namespace

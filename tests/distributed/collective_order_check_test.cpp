@@ -51,6 +51,15 @@ std::string error_of(const CollectiveFingerprint& right, const CollectiveFingerp
   return verdict({right, wrong, right});
 }
 
+TEST(CollectiveOrderCheck, OfManySplitSizesTheFirstOnesAreShown) {
+  CollectiveFingerprint call = all_reduce({6});
+  call.reduce.reset();
+  call.sends.assign(16, 2);
+  call.receives.assign(64, 3);
+  EXPECT_THAT(call.text(), HasSubstr("InputSplits=[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2], "
+                                     "OutputSplits=[3, 3, 3, 3, 3, 3, 3, 3, … 56 more], "));
+}
+
 TEST(CollectiveOrderCheck, NumbersTheCallsOfEachRankFromOne) {
   CollectiveOrderCheck check({0, 1});
   EXPECT_EQ(check.call(0, all_reduce({2})), 1u);

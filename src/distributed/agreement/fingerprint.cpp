@@ -116,6 +116,13 @@ namespace {
 std::string shape_text(const CollectiveFingerprint& call) {
   return fmt::format("[{}]", fmt::join(call.shape, ", "));
 }
+/// Of many the first ones: a line of them all would hide what differs.
+std::string splits_text(const std::vector<std::int64_t>& splits) {
+  constexpr std::size_t kMost = 16, kFirst = 8;
+  if (splits.size() <= kMost) return fmt::format("[{}]", fmt::join(splits, ", "));
+  return fmt::format("[{}, … {} more]", fmt::join(splits.begin(), splits.begin() + kFirst, ", "),
+                     splits.size() - kFirst);
+}
 std::string reduce_text(const CollectiveFingerprint& call) {
   return call.reduce ? name(*call.reduce) : "none";
 }
@@ -143,8 +150,8 @@ std::string called_at_text(const std::source_location& where) {
 std::string CollectiveFingerprint::text() const {
   std::string text = fmt::format("CollectiveFingerPrint(SequenceNumber={}, OpType={}", sequence, name(type));
   if (!sends.empty()) {
-    text += fmt::format(", InputSplits=[{}], OutputSplits=[{}], TensorDtypes={}", fmt::join(sends, ", "),
-                        fmt::join(receives, ", "), torch_name(dtype));
+    text += fmt::format(", InputSplits={}, OutputSplits={}, TensorDtypes={}", splits_text(sends), splits_text(receives),
+                        torch_name(dtype));
   } else if (has_tensor) {
     text += fmt::format(", TensorShape={}, TensorDtypes={}", shape_text(*this), torch_name(dtype));
   }
