@@ -140,7 +140,7 @@ std::vector<LaunchGroup> launches_by_name(const RunResult& result) {
 }
 
 std::vector<std::string> kernels_cut_short(const RunResult& result) {
-  if (!result.error || result.region) return {};
+  if (!result.error || result.region || result.switches.contains("alike_devices")) return {};
   std::map<std::string, Time> beyond;
   for (const DeviceResult& device : result.devices) {
     for (const KernelTime& kernel : device.kernels) beyond[kernel.name] = sum(beyond[kernel.name], kernel.time);

@@ -58,7 +58,8 @@ std::vector<LaunchGroup> each_launch(const std::vector<LaunchResult>& launches);
 std::vector<LaunchGroup> launches_by_name(const RunResult& result);
 
 /// The kernels that devices had under way for longer than the launches that completed took: an error has cut launches
-/// of theirs short. The longest of these times first. None where a region leaves launches out.
+/// of theirs short. The longest of these times first. None where the result has not all launches: where a region leaves
+/// some out, and of devices that follow the first one.
 std::vector<std::string> kernels_cut_short(const RunResult& result);
 
 /// The longest launch of a group; of several the one that started first.

@@ -268,6 +268,19 @@ TEST(AlikeDevices, TellOfACommandThatTheFirstDeviceDoesNotGet) {
   EXPECT_NE(error.find("devices were taken to be alike"), std::string::npos) << error;
 }
 
+TEST(AlikeDevices, TellOfACommandThatADeviceDoesNotGet) {
+  const std::string error = error_of(3, [](int rank, std::vector<std::int64_t>&) {
+    const auto x = torch::empty({64}, one_pe());
+    torch::launch("add", add_one, x);
+    if (rank != 2) torch::launch("add_more", add_one, x);
+    torch::ahbm::synchronize();
+  });
+  EXPECT_NE(error.find(": sip2 has not been given a launch of add_more, command 2 of SIP 0, for which main waits"),
+            std::string::npos)
+      << error;
+  EXPECT_NE(error.find("devices were taken to be alike"), std::string::npos) << error;
+}
+
 TEST(AlikeDevices, RefuseCollectivesWithARoot) {
   const std::string error = error_of(3, [](int, std::vector<std::int64_t>&) {
     const auto x = torch::empty({64}, one_pe());

@@ -79,6 +79,10 @@ TEST(LaunchGroupTest, LaunchesThatAnErrorHasCutShortAreInNoShareAndAreNamed) {
   result.devices[0].kernels[0].time = Time::picoseconds(90);
   EXPECT_TRUE(kernels_cut_short(result).empty()) << "those that overlap take less";
   result.devices[0].kernels[0].time = Time::picoseconds(300);
+  result.switches["alike_devices"] = "true";
+  EXPECT_TRUE(kernels_cut_short(result).empty()) << "the launches of one device stand for all";
+  result.switches.clear();
+  EXPECT_FALSE(kernels_cut_short(result).empty());
   result.region = RegionResult{1, Time::picoseconds(100), Time(), Time::picoseconds(100)};
   EXPECT_TRUE(kernels_cut_short(result).empty()) << "a region may begin within a launch";
 }

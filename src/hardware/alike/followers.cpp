@@ -13,7 +13,9 @@ namespace kernbench::hardware {
 /// A command of SIP 0, with what is to be done at its moments for the others.
 class Followers::Led final : public sim::WaitNode {
  public:
-  Led(std::string what, Time given) : what_(std::move(what)), given_(given) {}
+  /// The n-th command of `sequence`.
+  Led(std::string what, Time given, const Sequence& sequence, std::uint64_t number)
+      : what_(std::move(what)), given_(given), sequence_(sequence), number_(number) {}
 
   const std::string& what() const { return what_; }
   Time given() const { return given_; }
@@ -46,12 +48,19 @@ class Followers::Led final : public sim::WaitNode {
   Name wait_name() const override { return what_ + " of SIP 0, which devices that are alike follow"; }
   void waits_for(std::vector<sim::WaitEdge>& edges) const override {
     if (!led_) return edges.push_back({nullptr, named("{} of SIP 0, which nobody has given", what_)});
-    if (const auto leader = leader_.lock()) edges.push_back({leader.get(), "SIP 0's"});
+    if (const auto leader = leader_.lock()) return edges.push_back({leader.get(), "SIP 0's"});
+    // It is over; what the others have of it ends when all of them have been given it.
+    sim::WaitEdge edge{nullptr, named("{} of other SIPs, not all of which have been given it", what_)};
+    edge.missing = sequence_.without(number_);
+    edge.fault = {sim::kHas, named("not been given {}, command {} of SIP 0", what_, number_ + 1)};
+    if (!edge.missing.empty()) edges.push_back(std::move(edge));
   }
 
  private:
   std::string what_;
   Time given_;
+  const Sequence& sequence_;
+  std::uint64_t number_;
   bool led_ = false;
   std::size_t count_ = 0;  // of those that have come
   std::vector<Follower> followers_;
@@ -230,7 +239,7 @@ std::shared_ptr<Followers::Led> Followers::Sequence::next(SipId sip, const std::
   assert(number >= first_);
   if (number - first_ >= open_.size()) open_.resize(number - first_ + 1);
   auto& led = open_[number - first_];
-  if (!led) led = std::make_shared<Led>(what, now);
+  if (!led) led = std::make_shared<Led>(what, now, *this, number);
   if (led->what() != what || led->given() != now) refuse(sip, number, what, now, led->what(), led->given());
   return led;
 }
@@ -251,6 +260,14 @@ std::shared_ptr<Followers::Led> Followers::Sequence::follow(SipId sip, Follower 
     ++first_;
   }
   return led;
+}
+
+std::vector<Name> Followers::Sequence::without(std::uint64_t number) const {
+  std::vector<Name> sips;
+  for (std::size_t sip = 0; sip < given_.size(); ++sip) {
+    if (given_[sip] <= number) sips.push_back(to_name(SipId{static_cast<std::int32_t>(sip)}));
+  }
+  return sips;
 }
 
 void Followers::Sequence::cancel(std::uint64_t owner, const LaunchTimes& times) const {

@@ -65,6 +65,8 @@ class Followers {
     std::shared_ptr<Led> lead(const std::string& what, Time now);
     std::shared_ptr<Led> follow(SipId sip, Follower follower, const std::string& what, Time now);
     void cancel(std::uint64_t owner, const LaunchTimes& times) const;
+    /// The SIPs that have not been given the command of this number, from 0.
+    std::vector<Name> without(std::uint64_t number) const;
 
    private:
     std::shared_ptr<Led> next(SipId sip, const std::string& what, Time now);
