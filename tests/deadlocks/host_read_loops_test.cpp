@@ -64,6 +64,29 @@ TEST_F(ReadForEver, OfAnItemNamesTheReaderTheReadAndTheTensor) {
                            HasSubstr("; it reads tensor flag by item"), HasSubstr("\nnothing else is under way")));
 }
 
+/// Rank 1 returns; `several` others ask whether their all-reduce is over.
+std::string asked_for_ever(int several) {
+  auto options = machine(several + 1, 1);
+  options.max_polls = 1000;
+  return outcome(try_simulate(options, [several] {
+    in_ranks(several + 1, [several](int rank) {
+      dist::init_process_group("ahbm", rank, several + 1);
+      if (rank == 1) return;
+      const auto work = dist::all_reduce(value_on(rank), dist::ReduceOp::SUM, {}, true);
+      while (!work->is_completed()) {
+      }
+    });
+  }));
+}
+
+TEST(AskForEver, NamesWhoHasEndedWithoutTheCall) {
+  for (const int several : {1, 3}) {
+    EXPECT_THAT(asked_for_ever(several),
+                ContainsRegex("LivelockError: livelock at [^\n]*: rank 1 has ended without calling ALLREDUCE "
+                              "\\(sequence number 1\\) of the default group\nafter [0-9]+ polls in vain "));
+  }
+}
+
 TEST_F(ReadForEver, OfEqualsIsFoundLikewise) {
   const std::string error = ending_of([](const torch::Tensor& flag) {
     while (!torch::equal(flag, torch::ones({1}))) {
