@@ -261,7 +261,7 @@ void ExactEngine::arbitrate(std::uint64_t server_argument) {
   Server& at = state_.servers[server];
   at.turn_at = Time::max();
   const bool may_read = at.entry == kBeginsAtGroup || is_responses(at.entry);
-  if (may_read && runs_on_ && arbitrate_together(server)) return;
+  if (may_read && runs_on_ && !state_.watching && arbitrate_together(server)) return;
   serving_ = server;
   const Time now = state_.scheduler.now();
   // A memory may take several bursts at one instant.

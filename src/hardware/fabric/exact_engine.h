@@ -72,8 +72,8 @@ class ExactEngine {
   MemoryService serve_by_laws(Transfer& transfer, const QueuedBurst& burst);
   template <class Visit>
   void visit_accesses(Transfer& transfer, const QueuedBurst& burst, Visit visit);
-  void watch_choice(const Arbiter& arbiter, Time now);
-  void watch_channels(std::span<const Channel> channels, Time now);
+  [[gnu::cold, gnu::noinline]] void watch_choice(const Arbiter& arbiter, Time now);
+  [[gnu::cold, gnu::noinline]] void watch_channels(std::span<const Channel> channels, Time now);
   void observe(std::uint32_t server, const Transfer& transfer, Time start, Time end, Bytes bytes);
   void return_room(const Hop& before, const ReturningRoom& room);
   void advance_port(Server& at, std::uint32_t server, std::size_t index);

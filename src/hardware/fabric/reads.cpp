@@ -48,10 +48,6 @@ bool ExactEngine::arbitrate_together(std::uint32_t server) {
 /// until when nothing else happens, `quiet_until` or sooner.
 [[gnu::always_inline]] inline Time ExactEngine::serve_read(Server& memory, std::span<Channel> channels, Server& port,
                                                            std::size_t index, Time now, Time quiet_until) {
-  if (state_.watching) [[unlikely]] {
-    watch_choice(memory.arbiter, now);
-    watch_channels(channels, now);
-  }
   index = memory.arbiter.serve(index);
   Candidate& chosen = memory.arbiter[index];
   const TransferSlot slot = chosen.transfer;
@@ -81,8 +77,6 @@ bool ExactEngine::arbitrate_together(std::uint32_t server) {
 /// The port serves the transfer whose turn it is. Returns until when nothing else happens, `quiet_until` or sooner.
 [[gnu::always_inline]] inline Time ExactEngine::serve_response(Server& memory, Server& port, std::size_t index,
                                                                Time now, Time quiet_until) {
-  if (state_.watching) [[unlikely]]
-    watch_choice(port.arbiter, now);
   index = port.arbiter.serve(index);
   Candidate& chosen = port.arbiter[index];
   Buffer& responses = *chosen.from;
