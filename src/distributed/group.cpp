@@ -420,8 +420,9 @@ GroupHandle* member_handle(const torch::distributed::ProcessGroup& group, const 
   GroupHandle& handle = handle_of(group, call);
   if (handle.member >= 0) return &handle;
   if (handle.warned.insert(call).second) {
-    runtime::current_context(call).simulation.environment().print(fmt::format(
-        "warning: Running {} on global rank {} which does not belong to the given group.\n", call, handle.global_rank));
+    runtime::current_context(call).simulation.environment().print(
+        fmt::format("warning: Running {} on global rank {} which does not belong to the given group{}.\n", call,
+                    handle.global_rank, called_text(sim::this_fiber::current()->call().where)));
   }
   return nullptr;
 }

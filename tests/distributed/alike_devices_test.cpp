@@ -268,16 +268,23 @@ TEST(AlikeDevices, TellOfACommandThatTheFirstDeviceDoesNotGet) {
   EXPECT_NE(error.find("devices were taken to be alike"), std::string::npos) << error;
 }
 
-TEST(AlikeDevices, TellOfACommandThatADeviceDoesNotGet) {
-  const std::string error = error_of(3, [](int rank, std::vector<std::int64_t>&) {
-    const auto x = torch::empty({64}, one_pe());
-    torch::launch("add", add_one, x);
-    if (rank != 2) torch::launch("add_more", add_one, x);
-    torch::ahbm::synchronize();
+TEST(AlikeDevices, TellOfARankThatLeavesACollectiveOut) {
+  const RunResult result = try_simulate(timed(3, "ring_1d", true), [] {
+    torch::multiprocessing::spawn(
+        [](int rank) {
+          torch::ahbm::set_device(rank);
+          dist::init_process_group("ahbm", rank, 3);
+          const auto x = torch::empty({96}, one_pe());
+          dist::all_reduce(x);
+          if (rank != 2) dist::all_reduce(x);
+          torch::ahbm::synchronize();
+        },
+        std::tuple{}, {.nprocs = 3});
   });
-  EXPECT_NE(error.find(": sip2 has not been given a launch of add_more, command 2 of SIP 0, for which main waits"),
-            std::string::npos)
-      << error;
+  ASSERT_TRUE(result.error);
+  const std::string& error = result.error->message;
+  EXPECT_NE(error.find(": sip2 has not been given a launch of "), std::string::npos) << error;
+  EXPECT_NE(error.find(", command 2 of SIP 0, for which main waits\n"), std::string::npos) << error;
   EXPECT_NE(error.find("devices were taken to be alike"), std::string::npos) << error;
 }
 
