@@ -427,6 +427,41 @@ TEST(GemmPlan, FarFromWhatTheArraysNeedIsAlsoMeasuredInWideStepsOfOtherWaysToSha
   EXPECT_EQ(measured[1], measured[0] + 3);
 }
 
+// Replays leave out what holds loads up on their way from other cubes: [128, 8192] times [8192, 28672] was computed in
+// two parts of k in 140 us where eight parts take 95.
+TEST(GemmPlan, FarFromWhatTheArraysNeedIsAlsoMeasuredInOtherNumbersOfPartsOfK) {
+  NOT_UNDER_SANITIZERS("searches on a shipped machine");
+  topology::Topology topology = machine("ahbm-1sip");
+  topology.sip.cubes = {2, 2};
+  GemmProblem problem;
+  problem.shape = {1, 128, 7168, 4096};
+  problem.order = KOrder::any;
+  const auto a = parts({}, 128, 4096, topology), b = parts({}, 4096, 7168, topology),
+             c = parts({}, 128, 7168, topology);
+  constexpr double kArraysNs = 128.0 * 7168 * 4096 / 32 / (64 * 64 * 0.95);
+  for (const double far : {1.05, 2.0}) {
+    std::vector<std::int64_t> splits;  // of the plans that are measured
+    const PlanTimer timer = [&](std::span<const GemmPlan> plans, double) {
+      PlanTimes told;
+      for (const GemmPlan& plan : plans) {
+        splits.push_back(plan.split_k);
+        const double parts_ns = splits.front() == plan.split_k ? far * kArraysNs : 0.9 * far * kArraysNs;
+        told.ns.push_back(plan.loads_together() ? 10 * kArraysNs : parts_ns);
+        told.costs.push_back(0.07);  // dear
+      }
+      return told;
+    };
+    const GemmPlan plan = plan_gemm(problem, all_pes(topology), {a, b, c}, topology, timer);
+    const auto others = std::ranges::count_if(splits, [&](std::int64_t split) { return split != splits.front(); });
+    EXPECT_GE(others, far < 1.1 ? 0 : 1);
+    EXPECT_LE(others, far < 1.1 ? 0 : 2);
+    EXPECT_EQ(plan.split_k == splits.front(), far < 1.1);
+    std::ranges::sort(splits);
+    const auto unique = std::ranges::unique(splits);
+    EXPECT_EQ(std::distance(splits.begin(), unique.begin()), 1 + others) << "of each number of parts one";
+  }
+}
+
 TEST(GemmPlan, IsNotMeasuredWhereNobodyKnowsWhoHoldsWhat) {
   const auto topology = machine("ahbm-1sip");
   GemmProblem problem;

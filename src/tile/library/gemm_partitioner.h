@@ -70,6 +70,7 @@ class GemmPartitioner {
   void sample_traffic(GemmCandidate& candidate);
   void add_readers(const GemmCandidate& candidate, std::int64_t cube);
   double sum_ns(std::int64_t split) const;
+  double adding_ns(std::int64_t split) const;
   GemmRange range(const GemmCandidate& candidate, const GemmTiles& tiles, std::int64_t index) const;
 
   const GemmProblem& problem_;

@@ -119,7 +119,7 @@ struct GemmPlan {
   Nearby a, b;
   /// What the plan was chosen by, from the programs' first instruction to their last store.
   double estimated_ns = 0;
-  double second_launch_ns = 0;  // of these, of the launch that adds the parts of k
+  double second_launch_ns = 0;  // what the launch that adds the parts of k is taken to need
 };
 
 constexpr std::int64_t kEpilogueTiles = 4;

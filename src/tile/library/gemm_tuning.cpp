@@ -45,6 +45,8 @@ constexpr std::int64_t kGrowingSteps = 32, kLongestGrowing = 8;
 constexpr double kFarFromArrays = 1.1;
 constexpr std::size_t kWideGrids = 3;
 constexpr std::int64_t kWideDepth = 5, kWideStep = 64;
+/// Likewise, so many plans with other numbers of parts of k.
+constexpr std::size_t kOtherParts = 2;
 
 std::int64_t k_of_a_program(const GemmPlan& plan) {
   const GemmRange& range = plan.ranges.front();
@@ -115,7 +117,8 @@ GemmPlan GemmTuning::least(std::span<const GemmChoice> shortlist) {
   times.resize(1);
   if (mates_ns < times[0]) {
     measurements_.expect_cost_of_mates();
-    return with_growing_steps(in_wide_steps(within_cubes(least_of_mates({std::move(mates), mates_ns}, plans))));
+    TimedPlan of_mates = within_cubes(least_of_mates({std::move(mates), mates_ns}, plans));
+    return with_growing_steps(in_wide_steps(in_other_parts(std::move(of_mates))));
   }
   const std::span<const GemmPlan> others =
       std::span(plans).subspan(1, with_mates && measurements_.are_dear() ? 0 : plans.size() - 1);
@@ -127,7 +130,7 @@ GemmPlan GemmTuning::least(std::span<const GemmChoice> shortlist) {
   TimedPlan shortest = with_vector_share(plans, order, times[order[0]]);
   shortest = within_cubes(climbed(std::move(shortest), plans));
   shortest = together(std::move(shortest), plans, order, {std::move(mates), mates_ns});
-  return with_growing_steps(in_wide_steps(std::move(shortest)));
+  return with_growing_steps(in_wide_steps(in_other_parts(std::move(shortest))));
 }
 
 /// `best`, or what is found from it, and from the first of `plans` of other grids, by changing one extent, the depth
@@ -219,15 +222,35 @@ TimedPlan GemmTuning::together(TimedPlan best, const std::vector<GemmPlan>& plan
   return best;
 }
 
+/// Whether few plans are measured, and `best` takes much more than the arrays need. Not where the caller gives tiles.
+bool GemmTuning::is_far_from_arrays(const TimedPlan& best) const {
+  const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
+  return free && measurements_.are_dear() && best.ns > kFarFromArrays * array_ns(law_, best.plan.ranges.front());
+}
+
+/// `best`, or the shortest replay with another number of parts of k, where few plans are measured. Replays are kind to
+/// few parts, whose programs read nearly all from other cubes: what holds them up on the way is left out.
+TimedPlan GemmTuning::in_other_parts(TimedPlan best) {
+  if (!is_far_from_arrays(best)) return best;
+  std::vector<GemmPlan> others;
+  std::set<std::int64_t> parts{best.plan.split_k};
+  for (const GemmChoice& replayed : replayed_) {
+    const bool is_new = parts.insert(replayed.candidate->cubes.k * replayed.candidate->pes.k).second;
+    if (is_new && others.size() < kOtherParts) others.push_back(partitioner_.plan(replayed));
+  }
+  measurements_.allow(others.size());
+  measurements_.take_shorter(std::move(others), best);
+  return best;
+}
+
 /// `best`, or another way to share a product of which few plans are measured, with programs that load together in steps
 /// as wide as the TCM allows. Replays know nothing of loads by multicast: they choose large tiles, which read little,
 /// and have then room for few rows of B. Where B is cut by rows, all programs ask the few slices that hold these.
 TimedPlan GemmTuning::in_wide_steps(TimedPlan best) {
-  const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
   const bool few =
       problem_.shape.m <= topology_.pe.gemm.array.height || problem_.shape.n <= topology_.pe.gemm.array.width;
-  if (!free || few || best.plan.split_k > 1 || partitioner_.pe_count() < kFewestTogether) return best;
-  if (!measurements_.are_dear() || best.ns <= kFarFromArrays * array_ns(law_, best.plan.ranges.front())) return best;
+  if (few || best.plan.split_k > 1 || partitioner_.pe_count() < kFewestTogether) return best;
+  if (!is_far_from_arrays(best)) return best;
   std::vector<GemmPlan> wide;
   for (const GemmChoice& choice : widest_steps()) {
     GemmPlan plan = partitioner_.plan(choice);

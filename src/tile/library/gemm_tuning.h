@@ -29,6 +29,8 @@ class GemmTuning {
   TimedPlan least_of_mates(TimedPlan best, const std::vector<GemmPlan>& plans);
   TimedPlan together(TimedPlan best, const std::vector<GemmPlan>& plans, std::span<const std::size_t> order,
                      TimedPlan mates);
+  bool is_far_from_arrays(const TimedPlan& best) const;
+  TimedPlan in_other_parts(TimedPlan best);
   TimedPlan in_wide_steps(TimedPlan best);
   std::vector<GemmChoice> widest_steps();
   GemmChoice widest_steps(GemmCandidate& candidate);
