@@ -228,8 +228,9 @@ bool GemmTuning::is_far_from_arrays(const TimedPlan& best) const {
   return free && measurements_.are_dear() && best.ns > kFarFromArrays * array_ns(law_, best.plan.ranges.front());
 }
 
-/// `best`, or the shortest replay with another number of parts of k, where few plans are measured. Replays are kind to
-/// few parts, whose programs read nearly all from other cubes: what holds them up on the way is left out.
+/// `best`, or the shortest replay with another number of parts of k, where few plans are measured. Replays may be kind
+/// to few parts, whose programs read nearly all from other cubes: of [128, 8192] times [8192, 28672] in two parts the
+/// replay is 75 us and the simulation 132, in eight 70 and 75.
 TimedPlan GemmTuning::in_other_parts(TimedPlan best) {
   if (!is_far_from_arrays(best)) return best;
   std::vector<GemmPlan> others;
