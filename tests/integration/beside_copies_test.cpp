@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices.h"
+#include "support/sanitizers.h"
 
 namespace kernbench {
 namespace {
@@ -78,12 +79,14 @@ void expect_hardly_longer(Time beside, Time alone) {
 
 // The link to the host takes a hundredth of what the memories have.
 TEST(BesideCopies, AKernelTakesHardlyLongerThanAlone) {
+  NOT_UNDER_SANITIZERS("times only");
   const SimulateOptions options = tiny({"host.link.bandwidth=1GB/s"});
   expect_hardly_longer(time_of(small(Beside::read, options), "read_all"),
                        time_of(small(Beside::nothing, options), "read_all"));
 }
 
 TEST(BesideCopies, AKernelTakesHardlyLongerBesideACopyToAnotherDevice) {
+  NOT_UNDER_SANITIZERS("times only");
   SimulateOptions options = ring_of(2);
   options.overrides.push_back("system.sips.link.bandwidth=1GB/s");
   expect_hardly_longer(time_of(small(Beside::peer, options), "read_all"),
@@ -91,6 +94,7 @@ TEST(BesideCopies, AKernelTakesHardlyLongerBesideACopyToAnotherDevice) {
 }
 
 TEST(BesideCopies, AKernelOfAllPesTakesHardlyLongerThanAlone) {
+  NOT_UNDER_SANITIZERS("times only");
   const auto time = [](Beside beside) {
     SimulateOptions options;
     options.topology = "ahbm-1sip";
