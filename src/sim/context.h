@@ -49,8 +49,9 @@ void prepare(Context& context, void* bottom, std::size_t size, std::size_t offse
 void adopt_thread(Context& context);
 
 /// Tells the sanitizers that the stack is about to change. `keep` is where they store what belongs to the stack that is
-/// left, or nullptr when it is left for ever.
-inline void announce_switch([[maybe_unused]] void** keep, [[maybe_unused]] const Context& to) {
+/// left, or nullptr when it is left for ever. Always inline: ThreadSanitizer would note the call on the one stack and
+/// the return on the other.
+[[gnu::always_inline]] inline void announce_switch([[maybe_unused]] void** keep, [[maybe_unused]] const Context& to) {
 #if KERNBENCH_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(keep, to.stack_bottom, to.stack_size);
 #endif
@@ -60,7 +61,8 @@ inline void announce_switch([[maybe_unused]] void** keep, [[maybe_unused]] const
 }
 
 /// The other half, on the stack that was entered. Returns the context that was left.
-inline Context& confirm_switch([[maybe_unused]] void* kept, boost::context::detail::transfer_t transfer) {
+[[gnu::always_inline]] inline Context& confirm_switch([[maybe_unused]] void* kept,
+                                                      boost::context::detail::transfer_t transfer) {
   auto& from = *static_cast<Context*>(transfer.data);
   from.resume_point = transfer.fctx;
 #if KERNBENCH_ADDRESS_SANITIZER
