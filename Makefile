@@ -70,7 +70,7 @@ asan: ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 	@echo "not under sanitizers: $$(grep -c '^not under sanitizers: ' $(ASAN_LOG)) tests, which say why in $(ASAN_LOG)"
 
 tsan: ## the tests of what has threads (label tsan) under ThreadSanitizer
-	@tools/setup build test
+	@tools/setup build test asan
 	@$(call configured,tsan,KERNBENCH_BUILD_TESTS)
 	@cmake --build --preset tsan -j $(JOBS)
 	@$(FIXED_LAYOUT) ctest --preset tsan -j $(JOBS)

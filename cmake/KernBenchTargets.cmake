@@ -170,7 +170,7 @@ endfunction()
 
 # What takes time when tests of tensors and above run lies in the layers: optimised, these tests take an eighth (-Og), half
 # (-O1) or twice (-O2) as long again to compile. Those below compute references themselves: without -Og they run for
-# several times as long. What a test of AddressSanitizer names in a stack is functions, not lines: a tenth of that time.
+# several times as long. What a sanitizer names in the stack of a test is functions, not lines: a tenth of that time.
 function(compile_as_test target)
   set(layers)
   layers_below(${target} layers)
@@ -179,7 +179,7 @@ function(compile_as_test target)
   else()
     target_compile_options(${target} PRIVATE -O0)
   endif()
-  if(KERNBENCH_SANITIZE MATCHES address)
+  if(KERNBENCH_SANITIZE)
     target_compile_options(${target} PRIVATE -g0)
   endif()
   # The layers have these checks, and whatever they inline; they are a third of the time to compile a test.
