@@ -325,7 +325,10 @@ TEST(AlgorithmCost, StepsThatGoOtherWaysOverOneLinkHoldEachOtherUp) {
   EXPECT_NEAR(slope(cost("grid_ring_allreduce", on_switch)), all + (1 / kShared - 1) * at_corners, 1e-3 * all);
   // Each way has a link of its own: of rows 2 x 3/4, and the first sixteenth along a column meets none of them.
   EXPECT_NEAR(slope(cost("grid_ring_allreduce", on_full)), (2 * 0.75 + 1.0 / 16) / rate, 1e-3 * all);
-  EXPECT_EQ(chosen(switched, 16, 2 << 20), "grid_ring_allreduce") << "measured: 29.4 us, by halving and doubling 33.9";
+  // Not where a step is one message of a PE: of 128 PEs below 4 MiB.
+  EXPECT_EQ(chosen(switched, 16, 1 << 20), "halving_doubling_allreduce") << "measured: 19.7 us, by a grid 21.9";
+  EXPECT_EQ(chosen(switched, 16, 2 << 20), "halving_doubling_allreduce") << "28.2 us, by a grid 29.5";
+  EXPECT_EQ(chosen(switched, 16, 16 << 20), "ring_allreduce");
 }
 
 TEST(AlgorithmCost, StepsOverLinksOfTheirOwnDoNotWaitForEachOther) {

@@ -174,11 +174,14 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     const double held = together ? held_part_by_part(windows, passage, credit + step.added_ns)
                                  : std::max(0.0, windows - 1) * (credit + step.added_ns) +
                                        (step.loads_in_turn ? moving : moving / std::max(1.0, windows));
+    const bool goes_at_once =
+        algorithm != nullptr && algorithm->operation == CollectiveOperation::all_reduce && of_pe <= slot;
     const bool stands = begun && algorithm != nullptr && algorithm->in_half_windows;
     const double standing =
         stands ? share * step.port_ns_per_byte + std::max(0.0, 2 * windows - 1) * step.latency_ns : 0;
     for (std::int64_t time = 0; time < step.times; ++time) {
-      const double all = share * ns_per_byte * step.slowed(time), service = step.fresh * all;
+      const double slowed = goes_at_once ? 1 : step.slowed(time);
+      const double all = share * ns_per_byte * slowed, service = step.fresh * all;
       idle += all - service;
       if (begun) through += step.memory_ns;
       first += through;

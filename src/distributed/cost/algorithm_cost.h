@@ -23,7 +23,8 @@
 //   use = 1 - (1 - table I(2)) * (ways - gcd(ways, lanes)) / lanes   of ways of PEs of their own
 // Where ranks are SIPs of several PEs, messages of a step meet those of the next one, of PEs that are ahead:
 //   use = table I(2)      the last time that a step is done and the first time of the next one, where messages of each
-//                         go one way from the busiest link, but not the same one
+//                         go one way from the busiest link, but not the same one; not of an all-reduce whose step is
+//                         one message of a PE, a slot at most
 // Round a ring of links that are equally full, of which k on the way of a message have messages that begin there, and
 // with more bytes of a rank than the buffer behind a link holds:
 //   use <= max(1/2, 2/k)     a place that a message frees is taken, link by link back along the way, by one that passes
