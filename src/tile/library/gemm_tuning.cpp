@@ -222,10 +222,14 @@ TimedPlan GemmTuning::together(TimedPlan best, const std::vector<GemmPlan>& plan
   return best;
 }
 
-/// Whether few plans are measured, and `best` takes much more than the arrays need. Not where the caller gives tiles.
+/// Whether few plans are measured, and `best` takes much more than the arrays need. Not where the caller gives tiles,
+/// nor of few rows or columns, which are far from the arrays by what they read.
 bool GemmTuning::is_far_from_arrays(const TimedPlan& best) const {
   const bool free = problem_.tile_m == 0 && problem_.tile_n == 0 && problem_.tile_k == 0 && problem_.depth == 0;
-  return free && measurements_.are_dear() && best.ns > kFarFromArrays * array_ns(law_, best.plan.ranges.front());
+  const bool few =
+      problem_.shape.m <= topology_.pe.gemm.array.height || problem_.shape.n <= topology_.pe.gemm.array.width;
+  return free && !few && measurements_.are_dear() &&
+         best.ns > kFarFromArrays * array_ns(law_, best.plan.ranges.front());
 }
 
 /// `best`, or the shortest replay with another number of parts of k, where few plans are measured. Replays may be kind
@@ -248,10 +252,7 @@ TimedPlan GemmTuning::in_other_parts(TimedPlan best) {
 /// as wide as the TCM allows. Replays know nothing of loads by multicast: they choose large tiles, which read little,
 /// and have then room for few rows of B. Where B is cut by rows, all programs ask the few slices that hold these.
 TimedPlan GemmTuning::in_wide_steps(TimedPlan best) {
-  const bool few =
-      problem_.shape.m <= topology_.pe.gemm.array.height || problem_.shape.n <= topology_.pe.gemm.array.width;
-  if (few || best.plan.split_k > 1 || partitioner_.pe_count() < kFewestTogether) return best;
-  if (!is_far_from_arrays(best)) return best;
+  if (best.plan.split_k > 1 || partitioner_.pe_count() < kFewestTogether || !is_far_from_arrays(best)) return best;
   std::vector<GemmPlan> wide;
   for (const GemmChoice& choice : widest_steps()) {
     GemmPlan plan = partitioner_.plan(choice);
