@@ -505,13 +505,14 @@ TEST(AlgorithmCost, OfAChainThatReducesEachRankAddsAPieceBeforeItPassesItOn) {
   for (const char* way : {"", "bidirectional_"}) {
     const AlgorithmCost sum = cost((way + std::string("ring_reduce")).c_str(), network, reduce),
                         copies = cost((way + std::string("ring_broadcast")).c_str(), network, broadcast);
-    const auto moved = [](const AlgorithmCost& chain, double bytes) {
-      return bytes * std::max(chain.steps.at(0).ns_per_byte, chain.steps.at(0).pe_ns_per_byte);
-    };
     for (const std::int64_t of_a_pe : {64, 4096, 16384}) {
-      const auto bytes = static_cast<double>(2 * of_a_pe);
-      const double folds = 7 * 3.0 / 512 * static_cast<double>(of_a_pe);
-      EXPECT_NEAR(sum.of(2 * of_a_pe) - moved(sum, bytes), copies.of(2 * of_a_pe) - moved(copies, bytes) + folds, 1e-3)
+      const double message = static_cast<double>(of_a_pe), folds = 7 * 3 * message / 512;
+      const auto moved = [&](const AlgorithmCost& chain) {  // until the last PE's message has passed a link
+        const AlgorithmCost::Step& step = chain.steps.at(0);
+        return std::max(2 * message * std::max(step.ns_per_byte, step.pe_ns_per_byte),
+                        message * chain.slot_ns_per_byte);
+      };
+      EXPECT_NEAR(sum.of(2 * of_a_pe) - moved(sum), copies.of(2 * of_a_pe) - moved(copies) + folds, 1e-3)
           << way << of_a_pe;
     }
   }
