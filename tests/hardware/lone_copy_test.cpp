@@ -283,12 +283,12 @@ TEST(LoneCopy, RepeatsNothingOfOthers) {
 TEST(LoneCopy, SkipsWherePartsAreAcknowledgedAsOthersLand) {
   topology::Topology machine = roomy(small_machine({1, 1}, {1, 1}, 2));
   machine.system.link.bandwidth = Bandwidth::gigabytes_per_second(16);
-  constexpr std::int64_t kBytes = 2 * kMiB, kPace = kBurst * 1000 / 16;
+  constexpr std::int64_t kMoved = 2 * kMiB, kPace = kBurst * 1000 / 16;
   const Time way =
       Bench(machine).message_time(topology::Endpoint::hbm_slice(at(1, 0, 0)), topology::Endpoint::io_cpu(SipId{0}));
   machine.system.link.latency += ps(kPace - way.count() % kPace);
-  const Outcome outcome = expect_alike(machine, [](Simulated& r) { r.move(1, kBytes); }, "tied");
-  EXPECT_LT(outcome.events, events_of_bursts(kBytes));
+  const Outcome outcome = expect_alike(machine, [](Simulated& r) { r.move(1, kMoved); }, "tied");
+  EXPECT_LT(outcome.events, events_of_bursts(kMoved));
 }
 
 // What repeats itself is not skipped past the end of a run, which comes at the same event.
