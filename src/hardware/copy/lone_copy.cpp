@@ -77,6 +77,10 @@ void LoneCopy::give_up() {
 void LoneCopy::watch() {
   const Sender first = reader_.first_sender();
   skipper().watch(this, first.agent, first.operation, first.operation + 2 * kMaximumLegs);
+  observing_ = true;
+  seen_.clear();
+  began_ = scheduler_.now();
+  looks_ = 0;
 }
 
 bool LoneCopy::take(Snapshot& snapshot) {
@@ -136,11 +140,7 @@ void LoneCopy::begin() {
     return;
   }
   if (!take(first_)) return give_up();
-  observing_ = true;
   watch();
-  seen_.clear();
-  began_ = scheduler_.now();
-  looks_ = 0;
   next_look_ = parts.taken() + stride_;
 }
 
@@ -168,10 +168,7 @@ void LoneCopy::look() {
     return give_up();
   }
   most_looks_ *= 2;
-  looks_ = 0;
   first_ = std::move(now);
-  seen_.clear();
-  began_ = scheduler_.now();
   watch();
 }
 

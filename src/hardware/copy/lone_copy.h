@@ -62,6 +62,7 @@ class LoneCopy {
   struct Snapshot : fabric::Skipper::Snapshot {
     std::vector<std::uint64_t> names;  // of all slots: those in use in the order of their parts, then the others
   };
+  /// Observes from the first snapshot on, which is that of now.
   void watch();
   bool take(Snapshot& snapshot);
   void look();
