@@ -1,6 +1,7 @@
 // Steps of an optimiser, and what is done to all gradients of a device.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -59,7 +60,12 @@ class StepGroups {
     groups_.back().push_back(std::move(step));
     for (const Tensor& tensor : written) written_.insert(tensor::device_storage(tensor).get());
   }
-  std::vector<std::vector<Step>> take() { return std::move(groups_); }
+  /// A kernel that runs the groups, one after the other.
+  std::function<void()> kernel(void (*run)(const std::vector<Step>&)) {
+    return [groups = std::move(groups_), run] {
+      for (const auto& steps : groups) run(steps);
+    };
+  }
 
  private:
   std::vector<std::vector<Step>> groups_;
@@ -97,9 +103,7 @@ void SimulatedOperations::sgd(std::span<const tensor::SgdUpdate> updates) {
                 .maximize = update.maximize},
                written, update.grad);
   }
-  call.body = [groups = groups.take()] {
-    for (const auto& steps : groups) library::sgd(steps);
-  };
+  call.body = groups.kernel(library::sgd);
   launch(std::move(call));
 }
 
@@ -128,9 +132,7 @@ void SimulatedOperations::adam(std::span<const tensor::AdamUpdate> updates) {
                 .maximize = update.maximize},
                written, update.grad);
   }
-  call.body = [groups = groups.take()] {
-    for (const auto& steps : groups) library::adam(steps);
-  };
+  call.body = groups.kernel(library::adam);
   launch(std::move(call));
 }
 
@@ -157,9 +159,7 @@ void SimulatedOperations::root_step(std::span<const tensor::RootUpdate> updates)
                 .maximize = update.maximize},
                written, update.grad);
   }
-  call.body = [groups = groups.take()] {
-    for (const auto& steps : groups) library::root_step(steps);
-  };
+  call.body = groups.kernel(library::root_step);
   launch(std::move(call));
 }
 
