@@ -42,7 +42,7 @@ test: ## the test suite (all but the slow tests)
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS)
 
-test-full: ## slow tests, planted defects, sanitizers, five minutes of fuzzing and the credibility run too
+test-full: ## slow tests and checks, planted defects, sanitizers, five minutes of fuzzing and the credibility run too
 	@$(MAKE) test
 	@ctest --preset release-slow -j $(JOBS)
 	@$(MAKE) defects
@@ -50,6 +50,7 @@ test-full: ## slow tests, planted defects, sanitizers, five minutes of fuzzing a
 	@$(MAKE) tsan
 	@$(MAKE) fuzz
 	@$(MAKE) credibility
+	@$(MAKE) tidy-all
 
 .PHONY: defects credibility asan tsan fuzz oracle bench costs check-install
 defects: ## plant defects: does a test catch each? (a build of the tests, then some six seconds each)
@@ -101,12 +102,12 @@ check-install: ## does an installed KernBench serve another project?
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release-slow -R '^install\.'
 
-.PHONY: lint check-format tidy check-headers check-layers check-adrs format
+.PHONY: lint check-format tidy tidy-all check-headers check-layers check-adrs format
 format: ## rewrite the C++ files in the project's style
 	@tools/setup lint
 	@$(CXX_FILES) | xargs -r clang-format-19 -i
 
-lint: check-format check-layers check-adrs check-headers tidy ## all static checks
+lint: check-format check-layers check-adrs check-headers tidy-all ## all static checks
 
 check-format: ## is every C++ file in the project's style?
 	@tools/setup lint
@@ -116,6 +117,11 @@ tidy: ## clang-tidy over src/ and benches/
 	@tools/setup build lint
 	@cmake --preset tidy >/dev/null
 	@tools/tidy build/tidy $(JOBS)
+
+tidy-all: ## the same with its slow checks
+	@tools/setup build lint
+	@cmake --preset tidy >/dev/null
+	@tools/tidy --all build/tidy $(JOBS)
 
 check-headers: ## does every header compile alone?
 	@tools/setup build lint
