@@ -2,6 +2,9 @@
 //   ((x[c+1] ∘ x[c+2]) ∘ …) ∘ x[c]          (indices modulo n, c its number)
 // from the left, in the tensor's own type (AVG: of x / n; of integers divided in the end): the order of
 // ring_reduce_scatter, and so its bits. Parts of blocks are as in direct_all_gather.
+#include <algorithm>
+#include <vector>
+
 #include "distributed/algorithms/all_pairs.h"
 #include "distributed/algorithms/block_parts.h"
 #include "distributed/algorithms/neighbours.h"
@@ -9,6 +12,21 @@
 
 namespace kernbench::distributed {
 namespace {
+
+/// The ranks that get something from this PE, which has some of the blocks only: others of them first on each rank, so
+/// that the ranks that have none of these do not all begin with the same one.
+std::vector<std::int64_t> targets_of(const RankView& ranks, std::span<const Pieces> sent) {
+  std::vector<std::int64_t> targets;
+  for (std::int64_t rank = 0; rank < ranks.size; ++rank) {
+    if (!of(sent, rank).empty()) targets.push_back(rank);
+  }
+  if (targets.empty()) return targets;
+  const auto count = static_cast<std::int64_t>(targets.size());
+  const std::int64_t first = (ranks.rank + way_of_this_pe(*ranks.machine, ranks.size - 1) + 1) % count;
+  std::ranges::rotate(targets, targets.begin() + first);
+  std::erase(targets, ranks.rank);
+  return targets;
+}
 
 void reduce_scatter_directly(const RankView& ranks, const CollectiveArguments& arguments) {
   const BlockArguments& blocks = arguments.blocks;
@@ -18,13 +36,13 @@ void reduce_scatter_directly(const RankView& ranks, const CollectiveArguments& a
   const DType dtype = own.tensor.dtype();
   const BlockParts parts(ranks);
   const std::int64_t count = parts.count(blocks.sent);
+  const std::vector<std::int64_t> targets = targets_of(ranks, blocks.sent);
   for (std::int64_t part = 0; part < count; ++part) {
-    for_each_distance(ranks, [&](std::int64_t distance) {
-      const std::int64_t to = ranks.after(distance);
+    for (const std::int64_t to : targets) {
       parts.for_each_tile_of(of(blocks.sent, to), part, [&](const Piece& at) {
         send_to(ranks.part(to), contribution(op, load(of(blocks.inputs, to), at), ranks.size), ranks.window);
       });
-    });
+    }
     parts.for_each_tile_of(of(blocks.sent, ranks.rank), part, [&](const Piece& at) {
       const tl::Tile mine = contribution(op, load(own, at), ranks.size);
       tl::Tile folded = receive_from(ranks.next(), at, dtype);

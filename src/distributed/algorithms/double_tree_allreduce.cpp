@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "distributed/algorithms/both_ways.h"
 #include "distributed/algorithms/degree.h"
 #include "distributed/algorithms/double_tree.h"
 #include "distributed/algorithms/neighbours.h"
@@ -67,7 +68,12 @@ class TreeHalf {
     const tl::Tile result = is_root ? tl::load(x_, {begin(tile)}, {elements(tile)})
                                     : receive_from(ranks_.part(place_.parent), elements(tile), x_.dtype());
     if (!is_root) tl::store(x_, {begin(tile)}, result);
-    for_each_child([&](int child) { send_to(ranks_.part(child), result, ranks_.window); });
+    auto children = place_.children;
+    // Lanes that all begin with one link would all change to the other one at one time.
+    if (way_of_this_pe(*ranks_.machine, 2) == 1) std::ranges::reverse(children);
+    for (const int child : children) {
+      if (child >= 0) send_to(ranks_.part(child), result, ranks_.window);
+    }
   }
   bool has(std::int64_t tile) const { return tile >= 0 && tile < tiles(); }
   std::int64_t begin(std::int64_t tile) const { return half_.begin + tile * ranks_.tile_elements; }
