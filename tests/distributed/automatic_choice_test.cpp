@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -442,6 +443,11 @@ double ns_between(const topology::Network& network, int from, int to) {
   return static_cast<double>(network.latency(network.route(pe(from), pe(to))).count()) * 1e-3;
 }
 
+/// A window of slots is loaded at one time, and the first message is there when all of it is nearly.
+double loaded(double window) {
+  return window / 150;
+}
+
 /// Two PEs with 150 GB/s of HBM and a port of 128 GB/s each.
 TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
   using enum CollectiveOperation;
@@ -461,15 +467,15 @@ TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
 
   // A chunk of a PE fills the eight slots of 16 KiB once, or twice: each time credits come back before the next step.
   // Half of the steps add what is loaded meanwhile; and a part ends when all of it is there.
-  const double link = ns_between(network, 0, 1), loaded = 30 + 90, slot = 1.0 / 128 + 1.0 / 512;
-  const auto credit = [&](double message) { return 2 * link + 20 + loaded / 2 + message * slot; };
+  const double link = ns_between(network, 0, 1), added = 30 + 90, slot = 1.0 / 128 + 1.0 / 512;
+  const auto credit = [&](double message) { return 2 * link + 20 + added / 2 + message * slot; };
   for (const int parts : {1, 2, 4}) {
     const std::int64_t bytes = std::int64_t{parts} << 20;
     const double moved = pe * static_cast<double>(bytes) / 4, drained = parts > 1 ? parts * 131072 * slot : 0;
     ASSERT_LT(moved, parts * credit(16384));
     const double last = moved + ring.steps.at(0).latency_ns;
     ASSERT_GT(last, parts * credit(16384));
-    EXPECT_NEAR(ring.of(bytes), 5 * parts * credit(16384) + drained + last, 1e-3) << parts;
+    EXPECT_NEAR(ring.of(bytes), loaded(131072) + 5 * parts * credit(16384) + drained + last, 1e-3) << parts;
   }
   // Of small slots many parts.
   AlgorithmSpec small;
@@ -477,7 +483,7 @@ TEST(AlgorithmCost, OfFewPesTheirMemoryAndTheirPortsBound) {
   const std::vector<PeCoordinate> pes{{SipId{0}, {}, {}}, {SipId{1}, {}, {}}, {SipId{2}, {}, {}}, {SipId{3}, {}, {}}};
   const AlgorithmCost in_parts = cost_of(find_collective_algorithm(all_reduce, "ring_allreduce"), 4, pes, false,
                                          way_ns_per_byte(network), small, network);
-  EXPECT_NEAR(in_parts.of(1 << 20), 6 * 16 * credit(1024) + 131072 * slot, 1e-3);
+  EXPECT_NEAR(in_parts.of(1 << 20), loaded(8 * 1024) + 6 * 16 * credit(1024) + 131072 * slot, 1e-3);
 }
 
 /// As many bytes of a PE as four times the slots of a channel: three times credits come back while others are under
@@ -490,7 +496,7 @@ TEST(AlgorithmCost, OfAChainAsMuchAsTheSlotsHoldGoesUntilCreditsAreBack) {
   const double slot = 1.0 / 128 + 1.0 / 512, way = ns_between(network, 0, 1), window = 8 * 16384 / 128.0,
                credit = 2 * way + 20 + 16384 * slot;
   ASSERT_GT(credit, window) << "the port of the PE waits";
-  EXPECT_NEAR(chain.of(1 << 20), 3 * credit + window + chain.steps.at(0).latency_ns, 1e-3);
+  EXPECT_NEAR(chain.of(1 << 20), loaded(131072) + 3 * credit + window + chain.steps.at(0).latency_ns, 1e-3);
   const double more = chain.of(4 << 20) - chain.of(2 << 20);
   EXPECT_NEAR(more, 8 * credit, 1e-3) << "measured: 18.02 us";
 }
@@ -564,13 +570,16 @@ TEST(AlgorithmCost, PortsOfPesAreLines) {
   const AlgorithmCost direct = cost("direct_broadcast", network, broadcast);
   ASSERT_EQ(direct.steps.size(), 1u);
   EXPECT_NEAR(direct.steps[0].pe_ns_per_byte, 3 / 0.6825 / 128 / 2, 1e-12) << "the root's, to three ranks";
-  EXPECT_NEAR(direct.steps[0].lead_ns_per_byte, 2 / kShared / 128, 1e-12) << "what another rank passes on to two";
+  EXPECT_NEAR(direct.steps[0].lead_ns_per_byte, 2.0 / 128, 1e-12)
+      << "what the last rank passes on to two, when the others are through";
+  EXPECT_NEAR(cost("direct_reduce", network, reduce).steps.at(0).lead_ns_per_byte, 2 * (1.0 / 128 + 3.0 / 512), 1e-12)
+      << "and folds, when it has all of them";
   // Two of four ranks have their blocks on one PE: a line meets one other line.
   EXPECT_NEAR(cost("direct_all_gather", network, all_gather).steps.at(0).pe_ns_per_byte,
               3.0 / (1 - (1 - 0.6825) / 2) / 128, 1e-12);
-  EXPECT_NEAR(cost("direct_reduce_scatter", network, reduce_scatter).steps.at(0).pe_ns_per_byte, 3 / kShared / 128,
-              1e-12)
-      << "a PE has blocks of two ranks";
+  EXPECT_NEAR(cost("direct_reduce_scatter", network, reduce_scatter).steps.at(0).pe_ns_per_byte,
+              3 / (1 - (1 - kShared) * 2 / 3) / 128, 1e-12)
+      << "a PE has blocks of two ranks: its line is full to two thirds";
   EXPECT_NEAR(cost("ring_broadcast", network, broadcast).steps.at(0).pe_ns_per_byte, 1.0 / 128 / 2, 1e-12);
 }
 
@@ -580,7 +589,7 @@ TEST(AlgorithmCost, ADirectAllReduceFoldsHalfAWindowBeforeItSendsTheNext) {
   const topology::Network network(full);
   const AlgorithmCost direct = cost("direct_allreduce", network);
   const double port = 3 / 0.6825 / 128 / 2 * (512 << 10);
-  EXPECT_NEAR(direct.of(2 << 20), 2 * port + 4 * direct.steps.at(1).latency_ns, 1e-3);
+  EXPECT_NEAR(direct.of(2 << 20), loaded(131072) + 2 * port + 4 * direct.steps.at(1).latency_ns, 1e-3);
 }
 
 /// The IO CPU of the SIP starts ranks one after the other, 200 ns each, and takes their ends so. A chain goes on
@@ -751,6 +760,93 @@ double time_on_pes(const SimulateOptions& options, int ranks, const char* algori
   });
   EXPECT_THAT(result.errors, Each(IsEmpty()));
   return most;
+}
+
+TEST(AutomaticChoice, OfFewPesIsNearTheBestBetweenAWindowOfSlotsAndTwo) {
+  using enum CollectiveOperation;
+  const auto choice = [](int sips, const char* wiring, CollectiveOperation operation, std::int64_t bytes) {
+    return chosen(few_pes(sips, wiring), sips, bytes, automatic(), operation);
+  };
+  EXPECT_EQ(choice(4, "switched", broadcast, 256 << 10), "direct_broadcast") << "9.0 us, around the ring 9.8";
+  EXPECT_EQ(choice(4, "torus_2d", broadcast, 1 << 20), "direct_broadcast") << "14.3 us, around the ring 15.7";
+  EXPECT_EQ(choice(8, "ring_1d", reduce, 256 << 10), "direct_reduce") << "11.2 us, around the ring 12.4";
+  EXPECT_EQ(choice(8, "torus_2d", reduce, 2 << 20), "ring_reduce") << "29.3 us, directly 36.7";
+  EXPECT_EQ(choice(4, "switched", all_gather, 512 << 10), "direct_all_gather") << "9.2 us, around the ring 10.4";
+  EXPECT_EQ(choice(8, "switched", all_gather, 1 << 20), "direct_all_gather") << "15.2 us, around the ring 17.4";
+  EXPECT_EQ(choice(8, "fully_connected", all_gather, 512 << 10), "direct_all_gather") << "9.5 us, along trees 11.2";
+  EXPECT_EQ(choice(4, "fully_connected", reduce_scatter, 256 << 10), "direct_reduce_scatter") << "7.5 us, 7.8";
+  EXPECT_EQ(choice(4, "fully_connected", reduce_scatter, 2 << 20), "direct_reduce_scatter") << "19.6 us, 21.5";
+  EXPECT_EQ(choice(8, "torus_2d", all_reduce, 512 << 10), "direct_allreduce") << "12.8 us, along the grid 13.8";
+}
+
+/// Four blocks are on two PEs, and a block fills the slots of a channel `windows` times. The PE of the first rank sends
+/// its own block, and one that comes around, as soon as credits are back; from there they go on from rank to rank.
+TEST(AlgorithmCost, OfBlocksAPeHasItsTurnsFirst) {
+  using enum CollectiveOperation;
+  const auto switched = few_pes(4, "switched");
+  const topology::Network network(switched);
+  const AlgorithmCost ring = cost("ring_all_gather", network, all_gather);
+  const double slot = 1.0 / 128 + 1.0 / 512, way = ns_between(network, 0, 1) + 3 * 4 + 4,
+               credit = 2 * ns_between(network, 0, 1) + 20 + 16384 * slot, passage = way + 16384 * slot,
+               all_there = 131072 * slot;
+  EXPECT_NEAR(ring.of(512 << 10), loaded(131072) + 2 * credit + passage, 1e-3);
+  ASSERT_GT(3 * passage + all_there, 2 * credit);
+  for (const int windows : {2, 4}) {
+    EXPECT_NEAR(ring.of((windows * 512) << 10),
+                ring.of(512 << 10) + (windows - 1) * (3 * passage + all_there) + all_there, 1e-3)
+        << windows;
+  }
+  // Of 64 KiB for each rank a step of PAT has two blocks, and so fills the slots.
+  const AlgorithmCost pat = cost("pat_all_gather", network, all_gather);
+  EXPECT_NEAR(pat.of(512 << 10), pat.of(256 << 10) + 2 * passage + 2 * all_there, 1e-3);
+}
+
+/// Microseconds of a collective on ranks that are SIPs, of the one that is through last.
+double time_on_sips(const SimulateOptions& options, int ranks, const char* algorithm, std::int64_t bytes,
+                    const std::function<void(const torch::Tensor&)>& collective) {
+  double most = 0;
+  const auto result = run_ranks(options, ranks, [&](int rank) {
+    dist::init_process_group("ahbm", rank, ranks, {.algorithm = algorithm});
+    const auto x = torch::empty({bytes / 4}, torch::dtype(torch::kFloat).device("ahbm"));
+    dist::barrier();  // the channels are there
+    torch::ahbm::synchronize();
+    dist::monitored_barrier();
+    torch::ahbm::Event begin, end;
+    begin.record();
+    collective(x);
+    end.record();
+    end.synchronize();
+    most = std::max(most, begin.elapsed_time(end) * 1e3);
+  });
+  EXPECT_THAT(result.errors, Each(IsEmpty()));
+  return most;
+}
+
+/// Eight lanes that all begin with the messages to one child would all go over to the other one at one time.
+TEST(DoubleTreeAllreduce, SendsToBothChildrenAtOneTime) {
+  SimulateOptions options = shipped(4, "fully_connected");
+  options.overrides.emplace_back("sip.cubes.mesh=[2, 4]");
+  const auto us = [&](std::int64_t bytes) {
+    return time_on_sips(options, 4, "double_tree_allreduce", bytes,
+                        [](const torch::Tensor& x) { dist::all_reduce(x); });
+  };
+  const double service = (128 << 10) / 188e3;
+  EXPECT_LT(us(128 << 10) - us(8 << 10), 2 * service);
+}
+
+/// Half of the ranks have none of the four blocks that are on a PE; if all of these began with the first one, the ports
+/// of the ranks would be in use one after the other.
+TEST(DirectReduceScatter, BeginsWithOtherRanksOnEachRank) {
+  SimulateOptions options = machine_of(8);
+  options.data = false;
+  options.overrides.emplace_back("system.sips.topology=switched");
+  const auto us = [&](std::int64_t bytes) {
+    return time_on_sips(options, 8, "direct_reduce_scatter", bytes, [&](const torch::Tensor& x) {
+      dist::reduce_scatter_tensor(torch::empty({bytes / 4 / 8}, torch::dtype(torch::kFloat).device("ahbm")), x);
+    });
+  };
+  const double port = 7 * (128 << 10) / 128e3;
+  EXPECT_LT(us(1 << 20) - us(1 << 10), 2 * port);
 }
 
 /// A ring of all PEs has the fewest bytes on the links between SIPs, levels have the fewest steps.

@@ -75,7 +75,11 @@ std::vector<CostStep> grid_steps(const GroupShape& ranks) {
   along_rows.memory = touched_in_step(columns);
   along_columns.memory = touched_in_step(rows);
   // There and back; each of the four passes begins with what the one before has stored.
-  CostStep turn{.messages = {}, .latencies = 0, .times = rows > 1 ? 3 : 1, .through_memory = true};
+  CostStep turn{.messages = {},
+                .share = (2.0 / columns + 1.0 / ranks) / 3,
+                .latencies = 0,
+                .times = rows > 1 ? 3 : 1,
+                .through_memory = true};
   if (rows == 1) return {along_rows, along_rows, turn};
   return {along_rows, along_columns, along_columns, along_rows, turn};
 }
@@ -101,7 +105,11 @@ std::vector<CostStep> four_way_steps(const GroupShape& ranks) {
     return both_ways(step);
   };
   const CostStep first = phase(1.0 / columns, 1.0 / rows), second = phase(1.0 / ranks, 1.0 / ranks);
-  const CostStep turn{.messages = {}, .latencies = 0, .times = 3, .through_memory = true};
+  const CostStep turn{.messages = {},
+                      .share = (1.0 / columns + 1.0 / rows + 1.0 / ranks) / 3,
+                      .latencies = 0,
+                      .times = 3,
+                      .through_memory = true};
   return {first, second, second, first, turn};
 }
 

@@ -148,6 +148,8 @@ bool AlgorithmCost::has_several_steps(const std::vector<Step>& steps) {
 }
 
 double AlgorithmCost::of(std::int64_t bytes) const {
+  const double windows = of_blocks_in_parts ? most_of_a_pe(bytes) / queue : 0;
+  if (windows > 1) return of_parts(bytes, windows);
   double first = 0, last = 0;  // PE that is at its step's links
   double through = 0;          // of the step before: latency and own service
   double busy = 0;             // until when a PE is, whatever the links do
@@ -165,7 +167,8 @@ double AlgorithmCost::of(std::int64_t bytes) const {
     const double ns_per_byte =
         share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
     const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
-    const double own = message * std::max((step.lanes > 0 ? step.lanes : lanes) * per_byte, slot_ns_per_byte);
+    const double own =
+        per_byte > 0 ? message * std::max((step.lanes > 0 ? step.lanes : lanes) * per_byte, slot_ns_per_byte) : 0;
     const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
     const bool together = in_parts && step.latencies <= 1;
     const double passage = step.latency_ns + hops * (own + message * folded_ns_per_byte);
@@ -183,13 +186,19 @@ double AlgorithmCost::of(std::int64_t bytes) const {
       const double slowed = goes_at_once ? 1 : step.slowed(time);
       const double all = share * ns_per_byte * slowed, service = step.fresh * all;
       idle += all - service;
-      if (begun) through += step.memory_ns;
+      const double window = algorithm != nullptr && algorithm->in_pieces ? message * queue / slot : queue;
+      const double loading = std::min(of_pe, window) * load_ns_per_byte;
+      if (begun) through += step.memory_ns + (step.loads_before ? loading : 0);
+      if (!begun) first = last = loading;
       first += through;
       const double since = std::max(first, busy);
-      busy = since + std::max({moving, standing, step.turns * held}) + std::min(of_pe, queue) * step.lead_ns_per_byte;
+      const double turn =
+          std::clamp(step.turns * static_cast<double>(step.times) - static_cast<double>(time), 0.0, 1.0);
+      const double moved = moving * turn / step.turns;
+      busy = since + std::max({moved, standing, turn * held}) + std::min(of_pe, queue) * step.lead_ns_per_byte;
       if (!begun && together && windows > 1) busy += of_pe * slot_ns_per_byte;  // a part ends when all of it is there
-      last = std::max({begun ? last + through : 0, std::max(first, idle) + service - own,
-                       busy - (together ? passage : own), since + moving - own});
+      last = std::max({begun ? last + through : last, std::max(first, idle) + service - own,
+                       busy - (together ? passage : own), since + moved - own});
       idle = last + own;
       through = passage;
       hop = passage / hops;
@@ -199,6 +208,29 @@ double AlgorithmCost::of(std::int64_t bytes) const {
   }
   const double cost = last + through;
   return std::max(cost - one_by_one_ns, std::min(cost, hop)) + rounds_ns;
+}
+
+double AlgorithmCost::of_parts(std::int64_t bytes, double windows) const {
+  AlgorithmCost without_slots = *this;
+  without_slots.queue = std::numeric_limits<double>::infinity();
+  without_slots.load_ns_per_byte = 0;
+  double passages = 0, credits = 0;
+  for (const Step& step : steps_of(bytes)) {
+    const auto times = static_cast<double>(step.times);
+    const double own = slot * std::max((step.lanes > 0 ? step.lanes : lanes) * step.ns_per_byte, slot_ns_per_byte);
+    passages += times * (step.latency_ns + own + slot * folded_ns_per_byte);
+    credits = std::max(credits, step.turns * times * (step.credit_ns + slot * slot_ns_per_byte + step.added_ns));
+  }
+  const double all_there = queue * slot_ns_per_byte, next = std::max(passages + all_there, credits);
+  const double one = of(static_cast<std::int64_t>(static_cast<double>(bytes) / windows));
+  return std::max(without_slots.of(bytes) + queue * load_ns_per_byte, one + (windows - 1) * next + all_there);
+}
+
+double AlgorithmCost::most_of_a_pe(std::int64_t bytes) const {
+  double most = 0;
+  for (const Step& step : steps_of(bytes))
+    most = std::max(most, step.share * static_cast<double>(bytes) / (lanes * pes_of_lane * step.part));
+  return most;
 }
 
 double AlgorithmCost::held_part_by_part(double windows, double passage, double credit) {
@@ -237,8 +269,11 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
   if (!rank_per_pe) {
     cost.slot_ns_per_byte =
         1 / bytes_per_ns(network.topology().cube.noc.link.payload_rate()) + 1 / bytes_per_ns(pe.tcm.bandwidth);
-    if (algorithm.in_pieces && reduces(algorithm.operation))
+    if ((algorithm.in_pieces && reduces(algorithm.operation)) ||
+        algorithm.operation == CollectiveOperation::reduce_scatter)
       cost.folded_ns_per_byte = 3 / bytes_per_ns(pe.tcm.bandwidth);
+    const auto& cube = network.topology().cube;
+    cost.load_ns_per_byte = cube.pes.count() / bytes_per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth));
     cost.lanes = lanes_of(network.topology());
     cost.pes_of_lane = network.topology().pes_per_sip() / cost.lanes;
   }
@@ -264,6 +299,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       const double memory = step.through_memory ? 2 * load : step.loaded ? load : 0;
       costs.push_back({latency, memory, step.latencies, step.times, step.share, one.ns_per_byte()});
       costs.back().fresh = step.fresh;
+      costs.back().loads_before = step.through_memory || step.loaded;
       costs.back().crowded_ns_per_byte = one.crowded_ns_per_byte();
       costs.back().room = one.room();
       costs.back().own_ns_per_byte = one.own_ns_per_byte(costs.back().ns_per_byte);
@@ -279,7 +315,8 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
       costs.back().added_ns = added;
       costs.back().loads_in_turn = step.through_memory || step.latencies == 0;
       if (!rank_per_pe && algorithm.in_parts && step.latencies > 1)
-        costs.back().lead_ns_per_byte = static_cast<double>(step.latencies - 1) * one.ns_per_byte_passed_on();
+        costs.back().lead_ns_per_byte =
+            static_cast<double>(step.latencies - 1) * one.ns_per_byte_passed_on(reduces(algorithm.operation));
       if (cost.lanes * cost.pes_of_lane > 1 && !before.empty() && before.back().goes_other_ways_than(one))
         costs[costs.size() - 2].after = costs.back().before = 1 / use_of_line(2);
       for (std::size_t other = 0; other < before.size(); ++other) {
@@ -290,6 +327,7 @@ AlgorithmCost cost_of(const CollectiveAlgorithm& algorithm, const GroupShape& sh
     return costs;
   };
   cost.steps = costs_of(algorithm.steps(shape));
+  cost.of_blocks_in_parts = of_blocks && algorithm.in_parts && AlgorithmCost::has_several_steps(cost.steps);
   if (algorithm.steps_of_few) cost.steps_of_few = costs_of(algorithm.steps_of_few(shape));
   return cost;
 }

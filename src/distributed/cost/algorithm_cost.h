@@ -46,10 +46,14 @@
 // of all-gathers and reduce-scatters, whose blocks lie on 1/n of the PEs each, those of as many consecutive blocks as a
 // step moves. Of a chain, in which each rank passes on what comes in, a message is a piece (algorithms/pieces.h), not a
 // slot. The first PE is at a link in step i at first(i), the last one at last(i):
-//   first(1) = 0; last(1) = service(1) - own(1)
+//   first(1) = loading(1); last(1) = first(1) + service(1) - own(1)
+//   loading    = bytes of a PE in a step, but no more than fit into the slots of a channel / rate of its slice of the
+//                HBM, where ranks are SIPs: these are loaded at one time, so that the first of them is there when all
+//                are, nearly
 //   through(i) = latencies * alpha + max(latencies, 1) * (own(i) + folded) + memory(i + 1)
-//   folded     = 3 * message / pe.tcm.bandwidth of a chain that reduces, else 0: before a rank passes a piece on, the
-//                vector engine has read two tiles and written one
+//                + loading(i + 1) where that loads what it sends
+//   folded     = 3 * message / pe.tcm.bandwidth of a chain that reduces and of reduce-scatters, else 0: before a rank
+//                passes a piece on, the vector engine has read two tiles and written one
 //   memory     = pe.dma.setup + cube.hbm.latency where what is sent is loaded then, twice that where it has been stored
 //                just before, else 0; of an all-to-all, whose blocks lie anywhere in a SIP, each time also the way
 //                between the corners of its mesh, there and back
@@ -80,15 +84,23 @@
 //   busy(1) += bytes of a PE in a step * passage                                                  of more than a window
 // and last(i) is at least busy(i) less latency + own. Where in one step a rank passes on what comes (direct broadcast
 // and reduce), a window comes to it whole before it does so with the next one:
-//   lead    = (latencies - 1) * bytes of a window * least of what such a rank sends and receives / (use * rate of port)
+// The last rank does so when the others are through, and no line is before its own; one that folds has all of them
+// then:
+//   lead    = (latencies - 1) * bytes of a window * least of what such a rank sends and receives
+//             * (1 / rate of port + 3 / pe.tcm.bandwidth of a reduction)
 // A direct all-reduce folds half a window, and sends the results, before it sends the next half, so that its port
 // stands in between:
 //   busy(2) >= max(first(2), busy(1)) + port + (2 windows - 1) * latency       port: of pe, that of the port alone
 // The port of a PE is a line, too, with messages to the ports of w other ranks' PEs:
-//   use     = 1 - (1 - table I(w)) * min(1, (lines - 1) / (n - 1) / ((w - 1) / w))
+//   use     = 1 - (1 - table I(w)) * full * min(1, (lines - 1) / (n - 1) / ((w - 1) / w))
 // of n ranks, `lines` of which have messages: all, but of an all-gather those k whose blocks the PE has; of a
-// reduce-scatter w is at most k. Of these blocks a PE has messages in k of the times that the step is done, and moves
-// the k and its own one once more; k = max(1, n / PEs of a SIP), of parts of blocks where there are more PEs.
+// reduce-scatter w is at most k, and `full` is what a line has of what comes to a port, k / (n - 1). Of these blocks a
+// PE has messages in k of the times that the step is done, the first ones, and moves the k and its own one once more;
+// k = max(1, n / PEs of a SIP), of parts of blocks where there are more PEs. Of blocks in several steps that fill the
+// slots W > 1 times:
+//   cost    = cost of one window + (W - 1) * max(sum of latency + own + folded of all steps + window * passage,
+//             k * (credit + added)) + window * passage
+// but at least what the links and ports take for all of them.
 // Of ranks that are PEs the slices count for all-to-alls.
 // The steps of an all-to-all all have something in common: what they load and store lies anywhere in a SIP.
 //   cost = last + through, of the last step
@@ -136,6 +148,7 @@ struct AlgorithmCost {
     double added_ns = 0;                       // until what is added to a message is loaded
     double credit_ns = 0;                      // until a credit of the longest way is back, but for a slot's passage
     double lead_ns_per_byte = 0;               // of a part that a PE passes on, until another one has all of it
+    bool loads_before = false;                 // a window of it, when the step before is through
     double slowed(std::int64_t time) const { return std::max(time == 0 ? before : 1, time == times - 1 ? after : 1); }
   };
   const CollectiveAlgorithm* algorithm = nullptr;
@@ -144,8 +157,10 @@ struct AlgorithmCost {
   double lanes = 1, pes_of_lane = 1;    // between the PEs of a rank and its links
   double slot = 0, least_piece = 0;     // bytes
   double slot_ns_per_byte = 0;          // through the port of the PE and that of its TCM
+  double load_ns_per_byte = 0;          // from the slice of a PE
   double folded_ns_per_byte = 0;        // of a chain, in the vector engine before a rank passes it on
   double queue = std::numeric_limits<double>::infinity();  // bytes of all slots of a channel
+  bool of_blocks_in_parts = false;
   double rounds_ns = 0;      // what it takes to begin again, of an algorithm in several launches
   double one_by_one_ns = 0;  // in which ranks of a chain are over while it goes on
 
@@ -153,10 +168,14 @@ struct AlgorithmCost {
   /// Of nothing; and what a byte more costs where there are many.
   double latency_ns() const;
   double ns_per_byte() const;
+  static bool has_several_steps(const std::vector<Step>& steps);
 
  private:
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
-  static bool has_several_steps(const std::vector<Step>& steps);
+  /// Of blocks that fill the slots more than once, all steps of one window before those of the next.
+  double of_parts(std::int64_t bytes, double windows) const;
+  /// Bytes of a PE in the largest step.
+  double most_of_a_pe(std::int64_t bytes) const;
   /// By a step of an algorithm that does all steps for one window of slots before the next.
   static double held_part_by_part(double windows, double passage, double credit);
   /// Of so many bytes of a PE, those of a message.

@@ -152,11 +152,12 @@ double StepCost::ns_per_byte_of_a_slice(double memory) const {
   return memory / (bytes_per_ns(cube.hbm.efficiency.of(cube.hbm.bandwidth)) / cube.pes.count());
 }
 
-double StepCost::ns_per_byte_passed_on() const {
+double StepCost::ns_per_byte_passed_on(bool folded) const {
   double most = 0;
-  for (const Traffic& rank : ranks_)
-    most = std::max(most, std::min(rank.sent, rank.received) / use_of_port(rank, {ranks_.size(), ranks_.size()}));
-  return most / bytes_per_ns(network_.topology().cube.noc.link.payload_rate());
+  for (const Traffic& rank : ranks_) most = std::max(most, std::min(rank.sent, rank.received));
+  const auto& machine = network_.topology();
+  const double folds = folded ? 3 / bytes_per_ns(machine.pe.tcm.bandwidth) : 0;
+  return most * (1 / bytes_per_ns(machine.cube.noc.link.payload_rate()) + folds);
 }
 
 double StepCost::longest_ns() const {
@@ -173,7 +174,8 @@ double StepCost::use_of_port(const Traffic& rank, const PortUse& ports) const {
   const auto ways = static_cast<double>(std::min(most, ports.targets));
   if (!between_sips_ || ways < 2) return 1;
   const double others = static_cast<double>(ports.lines - 1) / static_cast<double>(ranks_.size() - 1);
-  return 1 - (1 - use_of_line(std::min(most, ports.targets))) * std::min(1.0, others / ((ways - 1) / ways));
+  const double full = ways / static_cast<double>(most);
+  return 1 - (1 - use_of_line(std::min(most, ports.targets))) * full * std::min(1.0, others / ((ways - 1) / ways));
 }
 
 double StepCost::crowded_ns_per_byte() const {

@@ -50,7 +50,7 @@ class StepCost {
   /// Of a rank with one PE: what that one sends or receives passes its port.
   double ns_per_byte_of_a_port(const PortUse& ports) const;
   /// What it sends on of what it receives does so, too.
-  double ns_per_byte_passed_on() const;
+  double ns_per_byte_passed_on(bool folded) const;
   /// Its slice of the HBM moves so many bytes for each byte of a message of weight 1.
   double ns_per_byte_of_a_slice(double memory) const;
   /// The latency of the message of the longest way.
