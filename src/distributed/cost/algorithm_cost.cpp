@@ -147,69 +147,6 @@ bool AlgorithmCost::has_several_steps(const std::vector<Step>& steps) {
   return steps.size() > 1 || std::ranges::any_of(steps, [](const Step& step) { return step.times > 1; });
 }
 
-double AlgorithmCost::of(std::int64_t bytes) const {
-  const double windows = of_blocks_in_parts ? most_of_a_pe(bytes) / queue : 0;
-  if (windows > 1) return of_parts(bytes, windows);
-  double first = 0, last = 0;  // PE that is at its step's links
-  double through = 0;          // of the step before: latency and own service
-  double busy = 0;             // until when a PE is, whatever the links do
-  double hop = 0;              // a message's passage in the last step
-  const bool in_parts = algorithm != nullptr && algorithm->in_parts && has_several_steps(steps_of(bytes));
-  bool begun = false;
-  std::vector<double> left;  // by step: when the last PE leaves its links
-  for (const Step& step : steps_of(bytes)) {
-    double idle = 0;  // since when its links are
-    for (std::size_t other = 0; other < left.size(); ++other) {
-      if (std::ranges::find(step.apart, other) == step.apart.end()) idle = std::max(idle, left[other]);
-    }
-    const double share = step.share * static_cast<double>(bytes);
-    const double of_pe = share / (lanes * pes_of_lane * step.part), message = message_of(of_pe);
-    const double ns_per_byte =
-        share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte;
-    const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
-    const double own =
-        per_byte > 0 ? message * std::max((step.lanes > 0 ? step.lanes : lanes) * per_byte, slot_ns_per_byte) : 0;
-    const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
-    const bool together = in_parts && step.latencies <= 1;
-    const double passage = step.latency_ns + hops * (own + message * folded_ns_per_byte);
-    const double moving = share * step.pe_ns_per_byte;
-    const double credit = step.credit_ns + message * slot_ns_per_byte, windows = of_pe / queue;
-    const double held = together ? held_part_by_part(windows, passage, credit + step.added_ns)
-                                 : std::max(0.0, windows - 1) * (credit + step.added_ns) +
-                                       (step.loads_in_turn ? moving : moving / std::max(1.0, windows));
-    const bool goes_at_once =
-        algorithm != nullptr && algorithm->operation == CollectiveOperation::all_reduce && of_pe <= slot;
-    const bool stands = begun && algorithm != nullptr && algorithm->in_half_windows;
-    const double standing =
-        stands ? share * step.port_ns_per_byte + std::max(0.0, 2 * windows - 1) * step.latency_ns : 0;
-    for (std::int64_t time = 0; time < step.times; ++time) {
-      const double slowed = goes_at_once ? 1 : step.slowed(time);
-      const double all = share * ns_per_byte * slowed, service = step.fresh * all;
-      idle += all - service;
-      const double window = algorithm != nullptr && algorithm->in_pieces ? message * queue / slot : queue;
-      const double loading = std::min(of_pe, window) * load_ns_per_byte;
-      if (begun) through += step.memory_ns + (step.loads_before ? loading : 0);
-      if (!begun) first = last = loading;
-      first += through;
-      const double since = std::max(first, busy);
-      const double turn =
-          std::clamp(step.turns * static_cast<double>(step.times) - static_cast<double>(time), 0.0, 1.0);
-      const double moved = moving * turn / step.turns;
-      busy = since + std::max({moved, standing, turn * held}) + std::min(of_pe, queue) * step.lead_ns_per_byte;
-      if (!begun && together && windows > 1) busy += of_pe * slot_ns_per_byte;  // a part ends when all of it is there
-      last = std::max({begun ? last + through : last, std::max(first, idle) + service - own,
-                       busy - (together ? passage : own), since + moved - own});
-      idle = last + own;
-      through = passage;
-      hop = passage / hops;
-      begun = true;
-    }
-    left.push_back(idle);
-  }
-  const double cost = last + through;
-  return std::max(cost - one_by_one_ns, std::min(cost, hop)) + rounds_ns;
-}
-
 double AlgorithmCost::of_parts(std::int64_t bytes, double windows) const {
   AlgorithmCost without_slots = *this;
   without_slots.queue = std::numeric_limits<double>::infinity();
@@ -231,11 +168,6 @@ double AlgorithmCost::most_of_a_pe(std::int64_t bytes) const {
   for (const Step& step : steps_of(bytes))
     most = std::max(most, step.share * static_cast<double>(bytes) / (lanes * pes_of_lane * step.part));
   return most;
-}
-
-double AlgorithmCost::held_part_by_part(double windows, double passage, double credit) {
-  const double whole = std::floor(windows), rest = windows - whole;
-  return whole * std::max(passage, credit) + (rest > 0 || whole == 0 ? std::max(passage, rest * credit) : 0);
 }
 
 double AlgorithmCost::message_of(double bytes) const {

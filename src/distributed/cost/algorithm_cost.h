@@ -171,13 +171,14 @@ struct AlgorithmCost {
   static bool has_several_steps(const std::vector<Step>& steps);
 
  private:
+  struct Load;
+  class Walk;
+
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
   /// Of blocks that fill the slots more than once, all steps of one window before those of the next.
   double of_parts(std::int64_t bytes, double windows) const;
   /// Bytes of a PE in the largest step.
   double most_of_a_pe(std::int64_t bytes) const;
-  /// By a step of an algorithm that does all steps for one window of slots before the next.
-  static double held_part_by_part(double windows, double passage, double credit);
   /// Of so many bytes of a PE, those of a message.
   double message_of(double bytes) const;
 };
