@@ -29,25 +29,24 @@ struct AlgorithmCost::Load {
 };
 
 AlgorithmCost::Load::Load(const AlgorithmCost& cost, const Step& step, std::int64_t bytes, bool begun) {
-  const CollectiveAlgorithm* const algorithm = cost.algorithm;
+  const CollectiveAlgorithm* const kind = cost.algorithm;
   share = step.share * static_cast<double>(bytes);
   of_pe = share / (cost.lanes * cost.pes_of_lane * step.part);
   message = cost.message_of(of_pe);
   windows = of_pe / cost.queue;
   all = share * (share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte);
   const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
-  const double lanes = step.lanes > 0 ? step.lanes : cost.lanes;
-  own = per_byte > 0 ? message * std::max(lanes * per_byte, cost.slot_ns_per_byte) : 0;
+  const double lines = step.lanes > 0 ? step.lanes : cost.lanes;
+  own = per_byte > 0 ? message * std::max(lines * per_byte, cost.slot_ns_per_byte) : 0;
   const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
   passage = step.latency_ns + hops * (own + message * cost.folded_ns_per_byte);
   hop = passage / hops;
   moving = share * step.pe_ns_per_byte;
-  const bool in_pieces = algorithm != nullptr && algorithm->in_pieces;
+  const bool in_pieces = kind != nullptr && kind->in_pieces;
   loading = std::min(of_pe, in_pieces ? message * cost.queue / cost.slot : cost.queue) * cost.load_ns_per_byte;
-  together =
-      algorithm != nullptr && algorithm->in_parts && has_several_steps(cost.steps_of(bytes)) && step.latencies <= 1;
+  together = kind != nullptr && kind->in_parts && has_several_steps(cost.steps_of(bytes)) && step.latencies <= 1;
   held = held_for(step.credit_ns + message * cost.slot_ns_per_byte + step.added_ns, step.loads_in_turn);
-  const bool stands = begun && algorithm != nullptr && algorithm->in_half_windows;
+  const bool stands = begun && kind != nullptr && kind->in_half_windows;
   standing = stands ? share * step.port_ns_per_byte + std::max(0.0, 2 * windows - 1) * step.latency_ns : 0;
 }
 
