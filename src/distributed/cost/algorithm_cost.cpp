@@ -154,7 +154,7 @@ double AlgorithmCost::of_parts(std::int64_t bytes, double windows) const {
   double passages = 0, credits = 0;
   for (const Step& step : steps_of(bytes)) {
     const auto times = static_cast<double>(step.times);
-    const double own = slot * std::max((step.lanes > 0 ? step.lanes : lanes) * step.ns_per_byte, slot_ns_per_byte);
+    const double own = slot * std::max(lanes_of(step) * step.ns_per_byte, slot_ns_per_byte);
     passages += times * (step.latency_ns + own + slot * folded_ns_per_byte);
     credits = std::max(credits, step.turns * times * (step.credit_ns + slot * slot_ns_per_byte + step.added_ns));
   }
@@ -163,10 +163,13 @@ double AlgorithmCost::of_parts(std::int64_t bytes, double windows) const {
   return std::max(without_slots.of(bytes) + queue * load_ns_per_byte, one + (windows - 1) * next + all_there);
 }
 
+double AlgorithmCost::of_a_pe(const Step& step, std::int64_t bytes) const {
+  return step.share * static_cast<double>(bytes) / (lanes * pes_of_lane * step.part);
+}
+
 double AlgorithmCost::most_of_a_pe(std::int64_t bytes) const {
   double most = 0;
-  for (const Step& step : steps_of(bytes))
-    most = std::max(most, step.share * static_cast<double>(bytes) / (lanes * pes_of_lane * step.part));
+  for (const Step& step : steps_of(bytes)) most = std::max(most, of_a_pe(step, bytes));
   return most;
 }
 

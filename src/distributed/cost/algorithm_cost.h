@@ -177,8 +177,11 @@ struct AlgorithmCost {
   const std::vector<Step>& steps_of(std::int64_t bytes) const;
   /// Of blocks that fill the slots more than once, all steps of one window before those of the next.
   double of_parts(std::int64_t bytes, double windows) const;
-  /// Bytes of a PE in the largest step.
+  /// Of so many bytes, those of a PE in a step, and in the largest one.
+  double of_a_pe(const Step& step, std::int64_t bytes) const;
   double most_of_a_pe(std::int64_t bytes) const;
+  /// Behind which the PEs are that have messages.
+  double lanes_of(const Step& step) const { return step.lanes > 0 ? step.lanes : lanes; }
   /// Of so many bytes of a PE, those of a message.
   double message_of(double bytes) const;
 };

@@ -49,7 +49,7 @@ class StepCost {
   double own_ns_per_byte(double all) const;
   /// Of a rank with one PE: what that one sends or receives passes its port.
   double ns_per_byte_of_a_port(const PortUse& ports) const;
-  /// What it sends on of what it receives does so, too.
+  /// What it sends on of what it receives, when no other line meets its own; `folded`: and the vector engine folds it.
   double ns_per_byte_passed_on(bool folded) const;
   /// Its slice of the HBM moves so many bytes for each byte of a message of weight 1.
   double ns_per_byte_of_a_slice(double memory) const;

@@ -31,13 +31,12 @@ struct AlgorithmCost::Load {
 AlgorithmCost::Load::Load(const AlgorithmCost& cost, const Step& step, std::int64_t bytes, bool begun) {
   const CollectiveAlgorithm* const kind = cost.algorithm;
   share = step.share * static_cast<double>(bytes);
-  of_pe = share / (cost.lanes * cost.pes_of_lane * step.part);
+  of_pe = cost.of_a_pe(step, bytes);
   message = cost.message_of(of_pe);
   windows = of_pe / cost.queue;
   all = share * (share > step.room ? std::max(step.ns_per_byte, step.crowded_ns_per_byte) : step.ns_per_byte);
   const double per_byte = step.own_ns_per_byte > 0 ? step.own_ns_per_byte : step.ns_per_byte;
-  const double lines = step.lanes > 0 ? step.lanes : cost.lanes;
-  own = per_byte > 0 ? message * std::max(lines * per_byte, cost.slot_ns_per_byte) : 0;
+  own = per_byte > 0 ? message * std::max(cost.lanes_of(step) * per_byte, cost.slot_ns_per_byte) : 0;
   const auto hops = static_cast<double>(std::max<std::int64_t>(step.latencies, 1));
   passage = step.latency_ns + hops * (own + message * cost.folded_ns_per_byte);
   hop = passage / hops;
